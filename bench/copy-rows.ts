@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { DatabaseSync } from 'node:sqlite'
-import { migratePostgres } from '../packages/server/src/core/database/postgres/postgres-database.ts'
+import { migratePostgres } from '../packages/server/src/database/postgres/postgres-database.ts'
 import { postgresProgram, query } from './postgres-server.ts'
 
 /** The tables that a seed fills, ordered so that referenced tables come first. */

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { closeSync, openSync, readSync } from 'node:fs'
 import { namingFor } from '@countersign/protocol'
-import { MINT_BATCH } from '../packages/server/src/claims/mint.ts'
+import { MINT_BATCH } from '../packages/server/src/agents/claims/mint.ts'
 import {
   type DatabaseLocation,
   openDatabase,
-} from '../packages/server/src/core/database/open-database.ts'
+} from '../packages/server/src/database/open-database.ts'
 import { quantile } from './statistics.ts'
 
 const HASH_BYTES = 32

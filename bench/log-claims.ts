@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { Agent, request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { openDatabase } from '../packages/server/src/core/database/open-database.ts'
+import { openDatabase } from '../packages/server/src/database/open-database.ts'
 import { HOST } from './http-exchange.ts'
 import { claimBody, keyPairOf } from './keys.ts'
 

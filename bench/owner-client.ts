@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import type { Agent } from 'node:http'
+import { startSession } from '../packages/server/src/accounts/owners/session.ts'
 import {
   type DatabaseLocation,
   openDatabase,
-} from '../packages/server/src/core/database/open-database.ts'
-import { Cookies } from '../packages/server/src/core/http/cookies.ts'
-import { startSession } from '../packages/server/src/owners/session.ts'
+} from '../packages/server/src/database/open-database.ts'
+import { Cookies } from '../packages/server/src/http/cookies.ts'
 import { type HttpRequest, JSON_TYPE, sendRequest } from './http-exchange.ts'
 import { claimBody, keyPairOf } from './keys.ts'
 import { CLAIM_PATH } from './scenarios.ts'

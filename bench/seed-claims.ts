@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { closeSync, copyFileSync, openSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import { loadPepper } from '../packages/server/src/core/crypto/secrets.ts'
+import { loadPepper } from '../packages/server/src/secrets/secrets.ts'
 import { claimBody, type KeyPair, keyPairOf } from './keys.ts'
 import { certifiedKey, type Seed } from './seed.ts'
 import { Seeder } from './seed-rows.ts'

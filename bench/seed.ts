@@ -13,10 +13,10 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { loadPepper } from '../packages/server/src/core/crypto/secrets.ts'
-import { openDatabase } from '../packages/server/src/core/database/open-database.ts'
-import { migrateFile } from '../packages/server/src/core/database/sqlite/sqlite-database.ts'
-import { assertSamePepper } from '../packages/server/src/identity/pepper-check.ts'
+import { assertSamePepper } from '../packages/server/src/accounts/identity/pepper-check.ts'
+import { openDatabase } from '../packages/server/src/database/open-database.ts'
+import { migrateFile } from '../packages/server/src/database/sqlite/sqlite-database.ts'
+import { loadPepper } from '../packages/server/src/secrets/secrets.ts'
 import { keyPairOf, signText } from './keys.ts'
 import type { Scope } from './scope.ts'
 import { Seeder, TAIL_LINE } from './seed-rows.ts'
@@ -102,7 +102,7 @@ function seedIn(dir: string, agents: number, seconds: number | null): Seed {
 
 /** A hash of everything that determines a seed: the migrations and the seeding code. */
 function fingerprint(): string {
-  const migrations = join(import.meta.dirname, '../packages/server/src/core/database/migrations')
+  const migrations = join(import.meta.dirname, '../packages/server/src/database/schema/migrations')
   const files = readdirSync(migrations).map((name) => join(migrations, name))
   return fingerprintOf([...files, import.meta.filename, join(import.meta.dirname, 'seed-rows.ts')])
 }

@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { OwnerChannel, RuntimeProof } from '@countersign/protocol'
-import { readSettings } from '../packages/server/src/config/config.ts'
+import { readSettings } from '../packages/server/src/base/config.ts'
 import { jsonOf } from './support/answer.ts'
 import { DocPage } from './support/doc-page.ts'
 import {

@@ -7,7 +7,7 @@ import {
   PLAIN_LABEL,
   sentenceForAgent,
 } from '../packages/dashboard/src/pages/claim/commands.ts'
-import { cliPackage } from '../packages/server/src/config/packages.ts'
+import { cliPackage } from '../packages/server/src/base/packages.ts'
 import { newKey } from './support/key.ts'
 import {
   type ClaimBody,

@@ -4,7 +4,7 @@ import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync }
 import { BlockList } from 'node:net'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { readSettings } from '../packages/server/src/config/config.ts'
+import { readSettings } from '../packages/server/src/base/config.ts'
 import { freePort } from './support/ports.ts'
 import { ROOT, run, tempDir } from './support/service.ts'
 import { needs } from './support/tools.ts'

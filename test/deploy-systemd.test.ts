@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { globSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { readSettings } from '../packages/server/src/config/config.ts'
+import { readSettings } from '../packages/server/src/base/config.ts'
 import { newKey } from './support/key.ts'
 import {
   COUNTERSIGND,

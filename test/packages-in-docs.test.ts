@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { VERSION } from '../packages/server/src/config/version.ts'
+import { VERSION } from '../packages/server/src/base/version.ts'
 import { ROOT } from './support/service.ts'
 
 const PAGES = ['*.md', 'docs/**/*.md', 'packages/*/README.md', 'python/README.md']

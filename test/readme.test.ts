@@ -24,7 +24,7 @@ test('the quick start of the README prints the output in the README', needs('cur
 })
 
 test('docs/configuration.md lists exactly the existing settings', () => {
-  const config = readFileSync(join(ROOT, 'packages/server/src/config/config.ts'), 'utf8')
+  const config = readFileSync(join(ROOT, 'packages/server/src/base/config.ts'), 'utf8')
   const read = [...config.matchAll(/\bread\(\s*'([A-Z_]+)'|\benv\.([A-Z_]+)/g)].map(
     (m) => m[1] ?? m[2],
   )

@@ -4,13 +4,16 @@ import { extname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { build } from 'vite'
-import { worldIdProvider } from '../packages/server/src/providers/world-id.ts'
-import { startLoopbackServer } from '../packages/server/test/core/network/support/loopback-server.ts'
-import { RP_ID, startWorldPortal } from '../packages/server/test/providers/support/world.ts'
+import { worldIdProvider } from '../packages/server/src/accounts/providers/world-id.ts'
+import {
+  RP_ID,
+  startWorldPortal,
+} from '../packages/server/test/accounts/providers/support/world.ts'
 import {
   saysYes,
   startWorldBridge,
-} from '../packages/server/test/providers/support/world-bridge.ts'
+} from '../packages/server/test/accounts/providers/support/world-bridge.ts'
+import { startLoopbackServer } from '../packages/server/test/http/outbound/support/loopback-server.ts'
 import { openBrowser } from './support/browser.ts'
 import { ROOT, tempDir } from './support/service.ts'
 import { BROWSER_MATRIX } from './support/tools.ts'

@@ -17,24 +17,24 @@ const ALLOWED: readonly [from: string, specifier: string][] = [
   ['packages/protocol/src/did.ts', 'typebox'],
   ['packages/protocol/src/did.ts', 'typebox/format'],
   ['packages/protocol/src/did.ts', '@noble/hashes/sha2.js'],
-  [`${SRC}/core/database/database.ts`, 'kysely'],
-  [`${SRC}/core/database/database.ts`, 'node:sqlite'],
-  [`${SRC}/core/http/server.ts`, 'fastify'],
-  [`${SRC}/core/http/server.ts`, '../errors.ts'],
-  [`${SRC}/core/http/server.ts`, '../../config/version.ts'],
-  [`${SRC}/claims/claim.ts`, '../agents/find-agent.ts'],
-  [`${SRC}/claims/claim.ts`, './claim-table.ts'],
-  [`${SRC}/claims/claim.ts`, '@countersign/protocol'],
-  [`${SRC}/claims/claim-routes.ts`, './claim.ts'],
-  [`${SRC}/claims/claim-routes.ts`, 'fastify'],
-  [`${SRC}/claims/claim-table.ts`, 'kysely'],
-  [`${SRC}/providers/development/server.ts`, 'node:http'],
+  [`${SRC}/database/database.ts`, 'kysely'],
+  [`${SRC}/database/database.ts`, 'node:sqlite'],
+  [`${SRC}/http/server.ts`, 'fastify'],
+  [`${SRC}/http/server.ts`, './errors.ts'],
+  [`${SRC}/http/server.ts`, '../base/version.ts'],
+  [`${SRC}/agents/claims/claim.ts`, '../find-agent.ts'],
+  [`${SRC}/agents/claims/claim.ts`, './claim-table.ts'],
+  [`${SRC}/agents/claims/claim.ts`, '@countersign/protocol'],
+  [`${SRC}/agents/claims/claim-routes.ts`, './claim.ts'],
+  [`${SRC}/agents/claims/claim-routes.ts`, 'fastify'],
+  [`${SRC}/agents/claims/claim-table.ts`, 'kysely'],
+  [`${SRC}/accounts/providers/development/server.ts`, 'node:http'],
   [`${SRC}/pages/views/page.tsx`, '@countersign/ui'],
-  [`${SRC}/service/app.ts`, '../claims/claim-routes.ts'],
+  [`${SRC}/service/app.ts`, '../agents/claims/claim-routes.ts'],
   [`${SRC}/service/service.ts`, '../../package.json'],
-  [`${SRC}/cli/serve.ts`, '../cluster/primary.ts'],
-  [`${SRC}/main.ts`, './cli/program.ts'],
-  ['packages/server/bin/countersignd.mjs', '../src/cli/program.ts'],
+  [`${SRC}/service/cli/serve.ts`, '../cluster/primary.ts'],
+  [`${SRC}/main.ts`, './service/cli/program.ts'],
+  ['packages/server/bin/countersignd.mjs', '../src/service/cli/program.ts'],
   ['packages/server/bin/countersignd.mjs', '../src/main.ts'],
   ['packages/server/test/claim.test.ts', '../src/agents/agent-table.ts'],
   ['packages/server/test/claim.test.ts', '../../../vectors/claim.json'],
@@ -45,7 +45,7 @@ const ALLOWED: readonly [from: string, specifier: string][] = [
   [`${SRC}/pages/console/simulate.ts`, '@countersign/gateway/internal'],
   ['packages/gateway/src/fastify.ts', 'fastify'],
   ['packages/dashboard/src/app.tsx', 'react'],
-  ['bench/main.ts', '../packages/server/src/claims/claim.ts'],
+  ['bench/main.ts', '../packages/server/src/agents/claims/claim.ts'],
 ]
 
 const REFUSED: readonly [from: string, specifier: string, wrong: RegExp][] = [
@@ -58,18 +58,22 @@ const REFUSED: readonly [from: string, specifier: string, wrong: RegExp][] = [
     /^protocol imports '@countersign\/server'/,
   ],
   ['packages/protocol/src/did.ts', '@countersign/cli', /^protocol imports '@countersign\/cli'/],
-  [`${SRC}/config/config.ts`, '../core/site.ts', /^server\/config imports server\/core/],
-  [`${SRC}/core/site.ts`, '../agents/agent-record.ts', /^server\/core imports server\/agents/],
-  [`${SRC}/agents/card.ts`, '../owners/session.ts', /^server\/agents imports server\/owners/],
-  [`${SRC}/claims/claim.ts`, '../channels/deps.ts', /^server\/claims imports server\/channels/],
+  [`${SRC}/base/config.ts`, '../http/server.ts', /^server\/base imports server\/http/],
+  [`${SRC}/http/server.ts`, '../agents/agent-record.ts', /^server\/http imports server\/agents/],
+  [`${SRC}/agents/card.ts`, '../channels/deps.ts', /^server\/agents imports server\/channels/],
+  [
+    `${SRC}/agents/claims/claim.ts`,
+    '../../channels/deps.ts',
+    /^server\/agents imports server\/channels/,
+  ],
   [`${SRC}/channels/deps.ts`, '../service/app.ts', /^server\/channels imports server\/service/],
-  [`${SRC}/service/app.ts`, '../cli/serve.ts', /^server\/service imports server\/cli/],
-  [`${SRC}/claims/claim.ts`, 'fastify', /^a rule may not import 'fastify'/],
-  [`${SRC}/claims/claim.ts`, '@fastify/cookie', /^a rule may not import '@fastify\/cookie'/],
-  [`${SRC}/claims/claim.ts`, './claim-routes.ts', /^a rule may not import/],
-  [`${SRC}/claims/claim-routes.ts`, 'kysely', /^routes may not import 'kysely'/],
-  [`${SRC}/claims/claim-routes.ts`, './claim-table.ts', /^routes may not import/],
-  [`${SRC}/claims/claim-table.ts`, './claim-routes.ts', /^a table may not import/],
+  [`${SRC}/pages/page-routes.ts`, '../service/app.ts', /^server\/pages imports server\/service/],
+  [`${SRC}/agents/claims/claim.ts`, 'fastify', /^a rule may not import 'fastify'/],
+  [`${SRC}/agents/claims/claim.ts`, '@fastify/cookie', /^a rule may not import '@fastify\/cookie'/],
+  [`${SRC}/agents/claims/claim.ts`, './claim-routes.ts', /^a rule may not import/],
+  [`${SRC}/agents/claims/claim-routes.ts`, 'kysely', /^routes may not import 'kysely'/],
+  [`${SRC}/agents/claims/claim-routes.ts`, './claim-table.ts', /^routes may not import/],
+  [`${SRC}/agents/claims/claim-table.ts`, './claim-routes.ts', /^a table may not import/],
   [
     'packages/server/bin/countersignd.mjs',
     '../src/agents/agent-table.ts',
@@ -80,7 +84,7 @@ const REFUSED: readonly [from: string, specifier: string, wrong: RegExp][] = [
   ['packages/server/test/claim.test.ts', '../../protocol/src/did.ts', /^a relative path into/],
   ['packages/cli/src/verify.ts', '@countersign/server', /^cli imports '@countersign\/server'/],
   ['packages/cli/src/verify.ts', '../../protocol/src/did.ts', /^a relative path into another/],
-  [`${SRC}/claims/claim.ts`, '@countersign/gateway', /^server\/claims imports/],
+  [`${SRC}/agents/claims/claim.ts`, '@countersign/gateway', /^server\/agents imports/],
   ['packages/sdk/src/client.ts', '@countersign/gateway', /^sdk imports '@countersign\/gateway'/],
   ['packages/gateway/src/fastify.ts', '@countersign/server', /^gateway imports/],
   ['packages/dashboard/src/app.tsx', '@countersign/sdk', /^dashboard imports/],
@@ -126,18 +130,18 @@ test('text that looks like an import in comments, strings, patterns or JSX is ig
     "export const d = /import 'fastify'/",
     "export const e = <p>import x from 'fastify'</p>",
   ]
-  assert.deepEqual(breaches({ [`${SRC}/claims/page.tsx`]: code.join('\n') }), [])
+  assert.deepEqual(breaches({ [`${SRC}/agents/claims/page.tsx`]: code.join('\n') }), [])
 })
 
 test('a cycle is reported once, with its path, and type imports count', () => {
   const found = breaches({
-    [`${SRC}/claims/a.ts`]: "import './b.ts'\n",
-    [`${SRC}/claims/b.ts`]: "import './d.ts'\nimport type { C } from './c.ts'\n",
-    [`${SRC}/claims/c.ts`]: "export * from './a.ts'\n",
-    [`${SRC}/claims/d.ts`]: 'export const d = 1\n',
+    [`${SRC}/agents/claims/a.ts`]: "import './b.ts'\n",
+    [`${SRC}/agents/claims/b.ts`]: "import './d.ts'\nimport type { C } from './c.ts'\n",
+    [`${SRC}/agents/claims/c.ts`]: "export * from './a.ts'\n",
+    [`${SRC}/agents/claims/d.ts`]: 'export const d = 1\n',
   })
-  const way = ['a', 'b', 'c', 'a'].map((name) => `${SRC}/claims/${name}.ts`).join(' -> ')
-  assert.deepEqual(found, [`${SRC}/claims/a.ts:1 an import cycle: ${way}`])
+  const way = ['a', 'b', 'c', 'a'].map((name) => `${SRC}/agents/claims/${name}.ts`).join(' -> ')
+  assert.deepEqual(found, [`${SRC}/agents/claims/a.ts:1 an import cycle: ${way}`])
 })
 
 test('a file that imports the barrel of its own package is a cycle', () => {
@@ -151,9 +155,9 @@ test('a file that imports the barrel of its own package is a cycle', () => {
 
 test('two import paths to the same file are not a cycle', () => {
   const found = breaches({
-    [`${SRC}/claims/a.ts`]: "import './b.ts'\nimport './c.ts'\n",
-    [`${SRC}/claims/b.ts`]: "import './c.ts'\n",
-    [`${SRC}/claims/c.ts`]: 'export const c = 1\n',
+    [`${SRC}/agents/claims/a.ts`]: "import './b.ts'\nimport './c.ts'\n",
+    [`${SRC}/agents/claims/b.ts`]: "import './c.ts'\n",
+    [`${SRC}/agents/claims/c.ts`]: 'export const c = 1\n',
   })
   assert.deepEqual(found, [])
 })

@@ -20,9 +20,9 @@ function lines(count: number): string {
 test('an error envelope may be built only in the error handler', () => {
   const envelope =
     'export const body = (requestId: string) => ({\n  error: { code: 1, requestId } })\n'
-  assert.deepEqual(breaches({ [`${SRC}/core/http/error-handler.ts`]: envelope }), [])
-  assert.deepEqual(breaches({ [`${SRC}/core/http/caching.ts`]: envelope }), [
-    `${SRC}/core/http/caching.ts:1 an error envelope is built here`,
+  assert.deepEqual(breaches({ [`${SRC}/http/error-handler.ts`]: envelope }), [])
+  assert.deepEqual(breaches({ [`${SRC}/http/caching.ts`]: envelope }), [
+    `${SRC}/http/caching.ts:1 an error envelope is built here`,
   ])
 })
 
@@ -37,22 +37,19 @@ test('a log line, a schema and an example do not count as error envelopes', () =
 
 test('database code must not use CodedError', () => {
   const code = "// no CodedError\nimport { CodedError } from '@countersign/protocol'\nCodedError\n"
-  assert.deepEqual(breaches({ [`${SRC}/core/database/agents.ts`]: code }), [
-    `${SRC}/core/database/agents.ts:2 CodedError must not be used here`,
+  assert.deepEqual(breaches({ [`${SRC}/database/agents.ts`]: code }), [
+    `${SRC}/database/agents.ts:2 CodedError must not be used here`,
   ])
   const hidden = "import * as p from '@countersign/protocol'\nthrow new p.CodedError()\n"
   assert.equal(breaches({ [`${SRC}/agents/agent-table.ts`]: hidden }).length, 1)
-  assert.deepEqual(
-    breaches({ [`${SRC}/core/database/agents.ts`]: "// CodedError\n'CodedError'\n" }),
-    [],
-  )
-  assert.deepEqual(breaches({ [`${SRC}/claims/claim.ts`]: code }), [])
+  assert.deepEqual(breaches({ [`${SRC}/database/agents.ts`]: "// CodedError\n'CodedError'\n" }), [])
+  assert.deepEqual(breaches({ [`${SRC}/agents/claims/claim.ts`]: code }), [])
 })
 
 test('a file of more than 400 lines is a warning, a long test is not', () => {
   const files = {
     [`${SRC}/config.ts`]: lines(400),
-    [`${SRC}/claims/claim-routes.ts`]: `${lines(400)}export {}`,
+    [`${SRC}/agents/claims/claim-routes.ts`]: `${lines(400)}export {}`,
     'tools/one.ts': lines(401),
     'packages/server/test/claim.test.ts': lines(401),
     'bench/node_modules/other/index.ts': lines(401),
@@ -62,14 +59,14 @@ test('a file of more than 400 lines is a warning, a long test is not', () => {
   assert.deepEqual(
     found.warnings.map(({ path, line, wrong }) => `${path}:${line} ${wrong}`),
     [
-      `${SRC}/claims/claim-routes.ts:401 401 lines, more than 400`,
+      `${SRC}/agents/claims/claim-routes.ts:401 401 lines, more than 400`,
       'tools/one.ts:401 401 lines, more than 400',
     ],
   )
 })
 
 test('file names are kebab-case', () => {
-  const sound = [`${SRC}/core/database/migrations/0001-first.ts`, 'tools/check-structure.test.ts']
+  const sound = [`${SRC}/database/schema/migrations/0001-first.ts`, 'tools/check-structure.test.ts']
   assert.deepEqual(breaches(Object.fromEntries(sound.map((path) => [path, '']))), [])
   const bad = ['bench/Main.ts', `${SRC}/agent_row.ts`, `${SRC}/agentRow.ts`, `${SRC}/two--words.ts`]
   assert.deepEqual(
@@ -107,7 +104,7 @@ test('exported functions, classes and interfaces of protocol need a doc comment'
 
 const TREE = {
   [`${SRC}/config.ts`]: '',
-  [`${SRC}/claims/claim.ts`]: '',
+  [`${SRC}/agents/claims/claim.ts`]: '',
   [`${SRC}/agents/read-model/load.ts`]: '',
   'packages/server/bin/countersignd.mjs': '',
   'packages/server/test/claim.test.ts': '',
@@ -116,7 +113,7 @@ const TREE = {
 const HEAD = ['| path | what it holds |', '|---|---|']
 const ROWS = [
   '| packages/server/ | the service |',
-  `| \`${SRC}/claims/claim.ts\` | redeems a token |`,
+  `| \`${SRC}/agents/claims/claim.ts\` | redeems a token |`,
   `| \`${SRC}/agents/read-model/load.ts\` | fills the read model |`,
   '| `tools/` | house-keeping |',
 ]

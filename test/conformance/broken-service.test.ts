@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import type { ConformanceReport } from '../../packages/cli/src/conformance/conformance.ts'
 import { cliFor } from '../../packages/cli/test/support/cli.ts'
-import { issueTokens } from '../../packages/server/src/claims/issue-token.ts'
+import { issueTokens } from '../../packages/server/src/agents/claims/issue-token.ts'
 import {
   type Breakage,
   type BreakingProxy,

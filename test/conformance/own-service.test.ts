@@ -4,7 +4,7 @@ import { suite, test } from 'node:test'
 import { type Lookup, namingFor } from '@countersign/protocol'
 import type { ConformanceReport } from '../../packages/cli/src/conformance/conformance.ts'
 import { certifiedCli, cliFor, errorIn } from '../../packages/cli/test/support/cli.ts'
-import { issueTokens } from '../../packages/server/src/claims/issue-token.ts'
+import { issueTokens } from '../../packages/server/src/agents/claims/issue-token.ts'
 import { freePort } from '../support/ports.ts'
 import { openOperator, startTestService, type TestService } from '../support/service.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Browser } from 'playwright-core'
-import { suspendOwner } from '../../packages/server/src/agent-management/suspend-owner.ts'
+import { suspendOwner } from '../../packages/server/src/agents/manage/suspend-owner.ts'
 import { assertFit, openBrowser, tabTo } from '../support/browser.ts'
 import { openAsNewcomer, openAsOwner, untilHeading } from '../support/dashboard.ts'
 import { giveProfile } from '../support/profile.ts'

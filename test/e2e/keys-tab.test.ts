@@ -7,7 +7,7 @@ import {
   historyOf,
   keysOf,
   recoverWith,
-} from '../../packages/server/test/keys/with-keys.ts'
+} from '../../packages/server/test/agents/keys/with-keys.ts'
 import { jsonOf } from '../support/answer.ts'
 import { ask } from '../support/ask.ts'
 import { assertFit, openBrowser } from '../support/browser.ts'

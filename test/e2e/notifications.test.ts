@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { appendNotification } from '../../packages/server/src/core/database/notification-table.ts'
+import { appendNotification } from '../../packages/server/src/accounts/notifications/notify-owner.ts'
 import { assertFit, openBrowser } from '../support/browser.ts'
 import { openAsOwner, untilHeading } from '../support/dashboard.ts'
 import { only, sendRaw } from '../support/raw-http.ts'

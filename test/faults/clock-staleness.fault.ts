@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Tail } from '@countersign/protocol'
-import { changeStatus } from '../../packages/server/src/agent-management/change-status.ts'
-import { readSettings } from '../../packages/server/src/config/config.ts'
+import { changeStatus } from '../../packages/server/src/agents/manage/change-status.ts'
+import { readSettings } from '../../packages/server/src/base/config.ts'
 import { startPostgres } from '../support/postgres.ts'
 import {
   claimBody,

@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { copyFileSync, existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { readSettings } from '../../packages/server/src/config/config.ts'
+import { readSettings } from '../../packages/server/src/base/config.ts'
 import { prepareClaims } from '../support/many-claims.ts'
 import { fileOf } from '../support/raw-database.ts'
 import {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { readSettings } from '../../packages/server/src/config/config.ts'
+import { readSettings } from '../../packages/server/src/base/config.ts'
 import { prepareClaims } from '../support/many-claims.ts'
 import {
   openOperator,

@@ -1,4 +1,4 @@
-import { unverifyOwner } from '../../packages/server/src/identity/record-verification.ts'
+import { unverifyOwner } from '../../packages/server/src/accounts/identity/record-verification.ts'
 import { claimAgent, type TestService } from './service.ts'
 import { setStatus } from './set-status.ts'
 import { until } from './until.ts'

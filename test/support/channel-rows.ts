@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { ChannelRow, Tx } from '../../packages/server/src/core/database/database.ts'
+import type { ChannelRow, Tx } from '../../packages/server/src/database/database.ts'
 
 type Place = Pick<ChannelRow, 'kind' | 'handle_or_domain' | 'tier'>
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import type { Grade } from '@countersign/protocol'
-import type { Db } from '../../packages/server/src/core/database/database.ts'
+import type { Db } from '../../packages/server/src/database/database.ts'
 
 /** Far longer than it takes, for busy machines. */
 const PATIENCE_MS = 30_000

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ChannelFact } from '@countersign/protocol'
-import { appendEvent } from '../../packages/server/src/core/database/event-table.ts'
+import { appendEvent } from '../../packages/server/src/database/event-table.ts'
 import { insertProvenChannel } from './channel-rows.ts'
 import type { TestService } from './service.ts'
 

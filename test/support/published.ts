@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { PACKAGES_DIR } from '../../packages/server/src/config/packages.ts'
-import { VERSION } from '../../packages/server/src/config/version.ts'
+import { PACKAGES_DIR } from '../../packages/server/src/base/packages.ts'
+import { VERSION } from '../../packages/server/src/base/version.ts'
 import { ROOT, run, tempDir } from './service.ts'
 
 /** A packed package, and a project that has installed it. */

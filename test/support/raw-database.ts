@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite'
 import pg from 'pg'
-import type { Settings } from '../../packages/server/src/config/config.ts'
+import type { Settings } from '../../packages/server/src/base/config.ts'
 
 type Row = Record<string, unknown>
 

@@ -1,5 +1,5 @@
 import type { AgentStatus, Tail } from '@countersign/protocol'
-import { changeStatus } from '../../packages/server/src/agent-management/change-status.ts'
+import { changeStatus } from '../../packages/server/src/agents/manage/change-status.ts'
 import { jsonOf } from './answer.ts'
 import { ask } from './ask.ts'
 import type { TestService } from './service.ts'

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { Cookies } from '../../packages/server/src/core/http/cookies.ts'
-import { startSession } from '../../packages/server/src/owners/session.ts'
+import { startSession } from '../../packages/server/src/accounts/owners/session.ts'
+import { Cookies } from '../../packages/server/src/http/cookies.ts'
 import type { TestService } from './service.ts'
 import { type SignedInOwner, withCookie } from './signed-in.ts'
 

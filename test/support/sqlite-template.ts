@@ -1,7 +1,7 @@
 import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { migrateFile } from '../../packages/server/src/core/database/sqlite/sqlite-database.ts'
+import { migrateFile } from '../../packages/server/src/database/sqlite/sqlite-database.ts'
 
 let template: Promise<string> | undefined
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import type { VerificationBegun } from '@countersign/protocol'
-import { addOwner } from '../../packages/server/src/owners/add-owner.ts'
+import { addOwner } from '../../packages/server/src/accounts/owners/add-owner.ts'
 import { jsonOf } from './answer.ts'
 import type { TestService } from './service.ts'
 import { type SignedInOwner, signIn } from './signed-in.ts'

@@ -1,6 +1,6 @@
 import type { Breach } from './breach.ts'
 import type { Import } from './imports.ts'
-import { CAPABILITIES, FILE_KINDS, LAYERS, type Layer, SCOPE } from './rules.ts'
+import { CAPABILITIES, FILE_KINDS, LAYERS, type Layer, SCOPE, STILL_UPWARD } from './rules.ts'
 import { isTest } from './source-files.ts'
 
 /** What is wrong with an import; the place is added by the caller. */
@@ -48,6 +48,7 @@ function againstLayer({ from, specifier, target }: Import): Fault | undefined {
   const other = layerOf(target.path)?.name
   if (other === undefined && target.kind === 'file') return undefined
   if (other !== undefined && layer.imports.includes(other)) return undefined
+  if (STILL_UPWARD.includes(from)) return undefined
   const named = target.kind === 'file' ? `${other}: '${specifier}'` : `'${specifier}'`
   return {
     wrong: `${layer.name} imports ${named}; it may import ${layer.imports.join(', ')}`,
@@ -55,10 +56,10 @@ function againstLayer({ from, specifier, target }: Import): Fault | undefined {
   }
 }
 
-/** Routes, tables and rules keep apart, whatever folder they are in. */
+/** Routes, tables and rules keep apart, whatever room they are in. */
 function againstKind({ from, specifier }: Import): Fault | undefined {
-  const inCapability = CAPABILITIES.some((folder) => from.startsWith(folder))
-  if (!inCapability || from.includes('/views/')) return undefined
+  const isIn = (folder: string) => from.startsWith(folder)
+  if (!CAPABILITIES.within.some(isIn) || CAPABILITIES.except.some(isIn)) return undefined
   const kind = FILE_KINDS.find(({ files }) => files.test(from))
   if (kind === undefined || !kind.never.some((each) => each.test(specifier))) return undefined
   return { wrong: `${kind.name} may not import '${specifier}'`, mend: kind.mend }

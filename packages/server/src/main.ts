@@ -1,4 +1,4 @@
-import { runCountersignd } from './cli/program.ts'
+import { runCountersignd } from './service/cli/program.ts'
 
 // Files that commands create are readable by their user only.
 process.umask(0o077)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { Agent, request } from 'node:http'
-import type { Settings } from '../../../packages/server/src/config/config.ts'
+import type { Settings } from '../../../packages/server/src/base/config.ts'
 import { postClaim } from '../../support/many-claims.ts'
 import { withRaw } from '../../support/raw-database.ts'
 import type { ServiceProcess } from '../../support/service.ts'

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import type { TestContext } from 'node:test'
-import { readSettings } from '../../../packages/server/src/config/config.ts'
-import { Cookies } from '../../../packages/server/src/core/http/cookies.ts'
-import { startSession } from '../../../packages/server/src/owners/session.ts'
+import { startSession } from '../../../packages/server/src/accounts/owners/session.ts'
+import { readSettings } from '../../../packages/server/src/base/config.ts'
+import { Cookies } from '../../../packages/server/src/http/cookies.ts'
 import { freePort } from '../../support/ports.ts'
 import {
   openOperator,

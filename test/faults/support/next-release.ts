@@ -37,7 +37,7 @@ export function nextRelease(t: Cleanup): string {
   ]) {
     symlinkSync(join(ROOT, part), join(root, part))
   }
-  const migrations = join(server, 'src/core/database/migrations')
+  const migrations = join(server, 'src/database/schema/migrations')
   writeFileSync(join(migrations, 'next-release.ts'), MIGRATION)
   const index = join(migrations, 'index.ts')
   const list = readFileSync(index, 'utf8')

@@ -1,9 +1,9 @@
 import { type AgentObject, didWebOf, encodeBase64, keyThumbprint } from '@countersign/protocol'
-import { certificatePath, didOfAgent, type Site } from '../core/site.ts'
-import { timestamp } from '../core/timestamp.ts'
+import { identityLevelOf } from '../accounts/identity-of-owner.ts'
+import { certificatePath, didOfAgent, type Site } from '../base/site.ts'
+import { timestamp } from '../base/timestamp.ts'
 import type { AgentView } from './agent-record.ts'
 import { cardOf } from './card.ts'
-import { identityLevelOf } from './identity-of-owner.ts'
 
 /** The agent object (contract 4.7 without a special Accept header; fields in docs/contract-notes.md). */
 export function agentObjectOf(site: Site, view: AgentView, now: number): AgentObject {

@@ -5,9 +5,9 @@ import {
   resolvableDidDocumentSchema,
 } from '@countersign/protocol'
 import { Type } from 'typebox'
-import { REVALIDATE } from '../core/http/caching.ts'
-import { agentParam, publicRead } from '../core/http/public-read.ts'
-import type { App } from '../core/http/server.ts'
+import { REVALIDATE } from '../http/caching.ts'
+import { agentParam, publicRead } from '../http/public-read.ts'
+import type { App } from '../http/server.ts'
 import { agentObjectOf } from './agent-object.ts'
 import { didDocumentOf, resolvableDidDocumentOf } from './did-document.ts'
 import { findAgent, findAgentByTail, type ReadDeps } from './find-agent.ts'

@@ -1,7 +1,7 @@
 import type { AgentStatus, StatusSetter } from '@countersign/protocol'
 import { type RawBuilder, SqliteAdapter, sql } from 'kysely'
-import type { AgentRow, Db, Tx } from '../core/database/database.ts'
-import { prepared } from '../core/database/prepared.ts'
+import type { AgentRow, Db, Tx } from '../database/database.ts'
+import { prepared } from '../database/prepared.ts'
 
 /**
  * Several agents may have one key, under different labels. A lookup by the key returns the agent whose status comes first

@@ -1,5 +1,5 @@
-import type { Db, Tx } from '../core/database/database.ts'
-import { prepared } from '../core/database/prepared.ts'
+import type { Db, Tx } from '../database/database.ts'
+import { prepared } from '../database/prepared.ts'
 
 /** Stores an agent's uploaded picture, a WebP, replacing the previous one. */
 export async function upsertAvatar(tx: Tx, tail: string, webp: Uint8Array): Promise<void> {

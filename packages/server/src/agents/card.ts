@@ -1,8 +1,12 @@
 import { type Card, type CompactCard, type Did, gradeOf, isFresh } from '@countersign/protocol'
-import { certificatePath, didOfAgent, type Site } from '../core/site.ts'
-import { timestamp } from '../core/timestamp.ts'
+import {
+  identityMethodOf,
+  latestVerification,
+  providerLabel,
+} from '../accounts/identity-of-owner.ts'
+import { certificatePath, didOfAgent, type Site } from '../base/site.ts'
+import { timestamp } from '../base/timestamp.ts'
 import type { AgentRecord, AgentView } from './agent-record.ts'
-import { identityMethodOf, latestVerification, providerLabel } from './identity-of-owner.ts'
 import { developmentMark, ownerNameOf } from './owner-name.ts'
 
 /** The full card (contract 2.4). */

@@ -1,4 +1,4 @@
-import type { Db } from '../core/database/database.ts'
+import type { Db } from '../database/database.ts'
 import type { AgentView } from './agent-record.ts'
 import { provenChannels } from './proven-channel-table.ts'
 import { factsOfChannel } from './read-model/rows.ts'

@@ -6,7 +6,7 @@ import {
   multikeyOf,
   type ResolvableDidDocument,
 } from '@countersign/protocol'
-import { didOfAgent, type Site } from '../core/site.ts'
+import { didOfAgent, type Site } from '../base/site.ts'
 import type { AgentRecord } from './agent-record.ts'
 
 const DID_V1 = 'https://www.w3.org/ns/did/v1'

@@ -6,9 +6,9 @@ import {
   type Tail,
   USERNAME_PATTERN,
 } from '@countersign/protocol'
-import type { Db } from '../core/database/database.ts'
-import type { Site } from '../core/site.ts'
-import { timestamp } from '../core/timestamp.ts'
+import type { Site } from '../base/site.ts'
+import { timestamp } from '../base/timestamp.ts'
+import type { Db } from '../database/database.ts'
 import type { AgentView } from './agent-record.ts'
 import { tailOfUsername } from './agent-table.ts'
 import type { AgentReadModel } from './read-model/agent-read-model.ts'

@@ -1,5 +1,5 @@
 import { CodedError, type Tail } from '@countersign/protocol'
-import type { CoreDeps } from '../core/deps.ts'
+import type { CoreDeps } from '../secrets/core-deps.ts'
 import { avatarOf } from './avatar-table.ts'
 
 /**

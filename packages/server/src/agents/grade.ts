@@ -4,10 +4,10 @@ import {
   gradeOf,
   type VerificationFact,
 } from '@countersign/protocol'
-import { didOfAgent, type Site } from '../core/site.ts'
-import { timestamp, timestampOrNull } from '../core/timestamp.ts'
+import { providerLabel } from '../accounts/identity-of-owner.ts'
+import { didOfAgent, type Site } from '../base/site.ts'
+import { timestamp, timestampOrNull } from '../base/timestamp.ts'
 import type { AgentView } from './agent-record.ts'
-import { providerLabel } from './identity-of-owner.ts'
 
 /** An agent's grade with its evidence, from which `recomputeGrade` computes the same grade. */
 export function gradeAnswerOf(site: Site, { agent, owner }: AgentView, now: number): GradeAnswer {

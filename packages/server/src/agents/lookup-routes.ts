@@ -6,10 +6,10 @@ import {
   parseIdentificationHeader,
 } from '@countersign/protocol'
 import { Type } from 'typebox'
-import { REVALIDATE } from '../core/http/caching.ts'
-import { allowAnyOrigin, answerPreflight } from '../core/http/cors.ts'
-import { agentParam, publicRead } from '../core/http/public-read.ts'
-import type { App } from '../core/http/server.ts'
+import { REVALIDATE } from '../http/caching.ts'
+import { allowAnyOrigin, answerPreflight } from '../http/cors.ts'
+import { agentParam, publicRead } from '../http/public-read.ts'
+import type { App } from '../http/server.ts'
 import { findAgent, findOrThrow, type ReadDeps } from './find-agent.ts'
 import { identificationOf, lookupOf, lookupTag } from './lookup.ts'
 

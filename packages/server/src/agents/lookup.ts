@@ -1,8 +1,8 @@
 import type { Identify, Lookup } from '@countersign/protocol'
-import { certificatePath, didOfAgent, type Site } from '../core/site.ts'
-import { timestamp } from '../core/timestamp.ts'
+import { identityLevelOf, identityMethodOf, UNVERIFIED } from '../accounts/identity-of-owner.ts'
+import { certificatePath, didOfAgent, type Site } from '../base/site.ts'
+import { timestamp } from '../base/timestamp.ts'
 import type { AgentView } from './agent-record.ts'
-import { identityLevelOf, identityMethodOf, UNVERIFIED } from './identity-of-owner.ts'
 
 /** The response to a lookup (contract 4.1). */
 export function lookupOf(site: Site, { agent, owner }: AgentView, now: number): Lookup {

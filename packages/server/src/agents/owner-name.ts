@@ -4,10 +4,14 @@ import {
   type OwnerName,
   strongestVerification,
 } from '@countersign/protocol'
-import type { Site } from '../core/site.ts'
-import { timestamp } from '../core/timestamp.ts'
+import {
+  isDevelopmentProvider,
+  latestVerification,
+  providerLabel,
+} from '../accounts/identity-of-owner.ts'
+import type { Site } from '../base/site.ts'
+import { timestamp } from '../base/timestamp.ts'
 import type { OwnerRecord } from './agent-record.ts'
-import { isDevelopmentProvider, latestVerification, providerLabel } from './identity-of-owner.ts'
 
 /** For how long a change of the name is shown: the verification may be older than the name. */
 const CHANGE_SHOWN_MS = 90 * 86_400_000

@@ -1,5 +1,5 @@
-import type { ChannelRow, Db } from '../core/database/database.ts'
-import { prepared } from '../core/database/prepared.ts'
+import type { ChannelRow, Db } from '../database/database.ts'
+import { prepared } from '../database/prepared.ts'
 
 /** A channel whose control was proven once. It may be stale by now. */
 export type ProvenChannelRow = ChannelRow & {

@@ -1,5 +1,5 @@
 import type { ChannelFact } from '@countersign/protocol'
-import type { Site } from '../core/site.ts'
+import type { Site } from '../base/site.ts'
 
 /** A channel as pages and cards show it. */
 export interface PublicChannel {

@@ -1,5 +1,5 @@
 import { CodedError, type Naming, parseDidOrTail, type Tail } from '@countersign/protocol'
-import type { AgentRow, Db } from '../core/database/database.ts'
+import type { AgentRow, Db } from '../database/database.ts'
 import { agentByTail } from './agent-table.ts'
 
 /**

@@ -1,10 +1,10 @@
 import { keySetSchema } from '@countersign/protocol'
 import { Type } from 'typebox'
 import { findAgentByTail, type PageReadDeps } from '../agents/find-agent.ts'
-import { publicJwkOf } from '../agents/key-set-routes.ts'
-import { CACHE_ONE_MINUTE } from '../core/http/caching.ts'
-import { publicRead } from '../core/http/public-read.ts'
-import type { App } from '../core/http/server.ts'
+import { publicJwkOf } from '../agents/keys/key-set-routes.ts'
+import { CACHE_ONE_MINUTE } from '../http/caching.ts'
+import { publicRead } from '../http/public-read.ts'
+import type { App } from '../http/server.ts'
 import { type CardKeyDeps, countersigningKeysOf } from './countersign-card.ts'
 
 export interface CardKeySetDeps extends PageReadDeps, CardKeyDeps {}

@@ -1,9 +1,9 @@
 import { agentByTail, touchAgent } from '../agents/agent-table.ts'
-import { type LoggedChange, logChange } from '../agents/log-change.ts'
-import { regrade } from '../agents/regrade.ts'
-import type { AgentRow, ChannelRow, JobRow, Tx } from '../core/database/database.ts'
-import { appendEvent } from '../core/database/event-table.ts'
-import { cancelJob, scheduleJob } from '../core/jobs/job-table.ts'
+import { type LoggedChange, logChange } from '../agents/changes/log-change.ts'
+import { regrade } from '../agents/changes/regrade.ts'
+import type { AgentRow, ChannelRow, JobRow, Tx } from '../database/database.ts'
+import { appendEvent } from '../database/event-table.ts'
+import { cancelJob, scheduleJob } from '../database/jobs/job-table.ts'
 import { type CheckEffect, FAILING_MS, isVerified } from './channel-state.ts'
 import {
   channelById,

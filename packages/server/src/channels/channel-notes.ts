@@ -1,6 +1,6 @@
 import type { SessionState } from '@countersign/protocol'
 import { displayNameOf } from '../agents/card.ts'
-import { timestamp } from '../core/timestamp.ts'
+import { timestamp } from '../base/timestamp.ts'
 import { FAILING_MS, isVerified } from './channel-state.ts'
 import { type TroubledChannelRow, troubledChannels } from './channel-table.ts'
 import type { ChannelDeps } from './deps.ts'

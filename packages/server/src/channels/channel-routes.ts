@@ -7,14 +7,14 @@ import {
   ownerChannelsSchema,
 } from '@countersign/protocol'
 import { Type } from 'typebox'
-import { OWN_AGENT, ownAgentParam } from '../agents/own-agent-param.ts'
-import type { App } from '../core/http/server.ts'
 import {
   forApiKeys,
   noContent,
   type OwnerRouteContext,
   ownerSchema,
-} from '../owners/owner-routes.ts'
+} from '../accounts/owners/owner-routes.ts'
+import { OWN_AGENT, ownAgentParam } from '../agents/own-agent-param.ts'
+import type { App } from '../http/server.ts'
 import { addChannel, removeChannel, renewChannel } from './change-channels.ts'
 import { checkNow } from './check-channel.ts'
 import { type CountersignDeps, countersignCard } from './countersign-card.ts'

@@ -1,5 +1,5 @@
 import type { CheckOutcome } from '@countersign/protocol'
-import type { ChannelRow } from '../core/database/database.ts'
+import type { ChannelRow } from '../database/database.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { AgentRow, ChannelRow, Db, Tx } from '../core/database/database.ts'
+import type { AgentRow, ChannelRow, Db, Tx } from '../database/database.ts'
 
 /** All channels of an agent, proven or not, the oldest first. */
 export function channelsOfAgent(db: Db, tail: string): Promise<ChannelRow[]> {

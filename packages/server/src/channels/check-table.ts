@@ -1,4 +1,4 @@
-import type { ChannelCheckRow, ChannelLeaseRow, Db, Tx } from '../core/database/database.ts'
+import type { ChannelCheckRow, ChannelLeaseRow, Db, Tx } from '../database/database.ts'
 
 /** How many checks of a channel are stored. */
 const MAX_STORED_CHECKS = 30

@@ -6,11 +6,11 @@ import {
   keyThumbprint,
   utf8,
 } from '@countersign/protocol'
-import { assertOwnerNotSuspended } from '../agents/owner-suspension.ts'
+import { assertOwnerNotSuspended } from '../accounts/owner-suspension.ts'
 import { provenChannels } from '../agents/proven-channel-table.ts'
-import type { DeriveServiceKey, ServiceKey } from '../core/crypto/service-keys.ts'
-import type { ChannelRow, Db } from '../core/database/database.ts'
-import { ProofAbsent, Unreachable } from '../core/network/perspective.ts'
+import type { ChannelRow, Db } from '../database/database.ts'
+import { ProofAbsent, Unreachable } from '../http/outbound/perspective.ts'
+import type { DeriveServiceKey, ServiceKey } from '../secrets/service-keys.ts'
 import { isVerified } from './channel-state.ts'
 import { type CardMembers, parseCoveredCard } from './covered-card.ts'
 import type { ChannelDeps } from './deps.ts'

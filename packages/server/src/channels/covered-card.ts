@@ -1,5 +1,5 @@
 import { CodedError } from '@countersign/protocol'
-import { parseStrictText } from '../core/http/json-body.ts'
+import { parseStrictText } from '../http/json-body.ts'
 
 /** The members of an agent card (A2A 1.0 section 4.4.1). */
 const MEMBERS: ReadonlySet<string> = new Set([

@@ -1,6 +1,6 @@
 import { CodedError } from '@countersign/protocol'
-import type { CoreDeps } from '../core/deps.ts'
-import type { Perspective } from '../core/network/perspective.ts'
+import type { Perspective } from '../http/outbound/perspective.ts'
+import type { CoreDeps } from '../secrets/core-deps.ts'
 import type { ChannelKind } from './kinds/kind.ts'
 
 /** What the rules on channels depend on. */

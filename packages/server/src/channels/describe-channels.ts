@@ -9,14 +9,14 @@ import {
   type Tier,
 } from '@countersign/protocol'
 import { requireOwn, tailOf } from '../agents/require-own-agent.ts'
+import { timestamp, timestampOrNull } from '../base/timestamp.ts'
 import type {
   AgentRow,
   ChannelCheckRow,
   ChannelLeaseRow,
   ChannelRow,
   Db,
-} from '../core/database/database.ts'
-import { timestamp, timestampOrNull } from '../core/timestamp.ts'
+} from '../database/database.ts'
 import { isVerified } from './channel-state.ts'
 import { channelById, channelsOfAgent } from './channel-table.ts'
 import { checksOfAgent, leasesOfAgent } from './check-table.ts'

@@ -1,9 +1,9 @@
 import type { NotificationKind } from '@countersign/protocol'
-import type { AgentRow, ChannelRow, Tx } from '../core/database/database.ts'
 import {
   appendNotification,
   type NotificationDetails,
-} from '../core/database/notification-table.ts'
+} from '../accounts/notifications/notify-owner.ts'
+import type { AgentRow, ChannelRow, Tx } from '../database/database.ts'
 
 /** Notifies the owner of an agent about one of its channels, in the transaction of the change. */
 export async function notifyOfChannel(

@@ -1,5 +1,5 @@
 import type { ChannelCheck, CheckOutcome } from '@countersign/protocol'
-import { type Perspective, ProofAbsent, Unreachable } from '../core/network/perspective.ts'
+import { type Perspective, ProofAbsent, Unreachable } from '../http/outbound/perspective.ts'
 import type { CheckResult } from './channel-state.ts'
 import type { ChannelKind, Proof, ProofQuery } from './kinds/kind.ts'
 

@@ -1,6 +1,6 @@
 import { randomBase58, type Tail } from '@countersign/protocol'
-import type { AgentRow, ChannelRow } from '../core/database/database.ts'
-import { didOfAgent, type Site } from '../core/site.ts'
+import { didOfAgent, type Site } from '../base/site.ts'
+import type { AgentRow, ChannelRow } from '../database/database.ts'
 import { TOKEN_LIFETIME_MS } from './channel-state.ts'
 import type { Proof } from './kinds/kind.ts'
 import type { ExpectedProofs } from './observe.ts'

@@ -1,5 +1,5 @@
 import { CHECK_OUTCOMES } from '@countersign/protocol'
-import { WorkLoop } from '../core/jobs/work-loop.ts'
+import { WorkLoop } from '../database/jobs/work-loop.ts'
 import { type CheckEnd, checkChannel } from './check-channel.ts'
 import { dueChannels, firstDue } from './check-table.ts'
 import type { ChannelDeps } from './deps.ts'

@@ -1,12 +1,12 @@
 import { CodedError, type Did, type RuntimeChallenge } from '@countersign/protocol'
-import { timestamp } from '../core/timestamp.ts'
 import {
   type BoundChallengeDeps,
   type ChallengePurpose,
   expiryOfNonce,
   newBoundChallenge,
   parseBoundNonce,
-} from '../verification/bound-challenge.ts'
+} from '../agents/verification/bound-challenge.ts'
+import { timestamp } from '../base/timestamp.ts'
 
 /** What challenges are made from. */
 export type RuntimeChallengeDeps = BoundChallengeDeps

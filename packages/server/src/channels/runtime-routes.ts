@@ -9,9 +9,9 @@ import {
   runtimeChallengeSchema,
   runtimeProofSchema,
 } from '@countersign/protocol'
-import { allowAnyOrigin, answerPreflight } from '../core/http/cors.ts'
-import { agentParam } from '../core/http/public-read.ts'
-import type { App } from '../core/http/server.ts'
+import { allowAnyOrigin, answerPreflight } from '../http/cors.ts'
+import { agentParam } from '../http/public-read.ts'
+import type { App } from '../http/server.ts'
 
 const ANSWER = '/api/agents/:agent/runtime'
 const CHALLENGE = '/api/agents/:agent/runtime/challenge'

@@ -4,7 +4,7 @@ import {
   formatCheckpoint,
   parseCheckpoint,
 } from '@countersign/protocol'
-import { DurableFile } from '../core/durable-file.ts'
+import { DurableFile } from '../base/durable-file.ts'
 
 /** The name of the anchor in the data directory. */
 export const ANCHOR_FILE = 'log-head'

@@ -1,6 +1,6 @@
 import { canonicalJson } from '@countersign/protocol'
-import { thumbprintBytes } from '../agents/key-thumbprint-table.ts'
-import type { AgentRow, Database, Tx } from '../core/database/database.ts'
+import { thumbprintBytes } from '../agents/keys/key-thumbprint-table.ts'
+import type { AgentRow, Database, Tx } from '../database/database.ts'
 import { currentEpoch, lastClaim, unloggedAgents, updateEpoch } from './log-table.ts'
 import { appendEntries, type NewEntry, SEQUENCE_BATCH, type SequenceDeps } from './sequence.ts'
 

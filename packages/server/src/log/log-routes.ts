@@ -1,9 +1,9 @@
 import { agentLogSchema, CodedError, logSchema, parseDidOrTail } from '@countersign/protocol'
 import { Type } from 'typebox'
 import { findOrThrow, type ReadDeps } from '../agents/find-agent.ts'
-import { CACHE_FOREVER, REVALIDATE } from '../core/http/caching.ts'
-import { publicRead } from '../core/http/public-read.ts'
-import type { App } from '../core/http/server.ts'
+import { CACHE_FOREVER, REVALIDATE } from '../http/caching.ts'
+import { publicRead } from '../http/public-read.ts'
+import type { App } from '../http/server.ts'
 import {
   describeLog,
   type LogReadDeps,

@@ -1,8 +1,8 @@
 import { type NoteKey, type ReadHashes, readHashesFromTiles } from '@countersign/protocol'
 import { type ExpressionBuilder, SqliteAdapter, sql } from 'kysely'
-import type { AgentRow, Db, Tables, Tx } from '../core/database/database.ts'
-import type { LogEntryRow, LogEpochRow, LogQueueRow } from '../core/database/log-rows.ts'
-import { prepared } from '../core/database/prepared.ts'
+import type { AgentRow, Db, Tables, Tx } from '../database/database.ts'
+import { prepared } from '../database/prepared.ts'
+import type { LogEntryRow, LogEpochRow, LogQueueRow } from '../database/schema/log-rows.ts'
 import type { StoredTile } from './tree-edge.ts'
 
 const selectCurrent = prepared<object, LogEpochRow>((db) =>

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { CodedError, formatTilePath } from '@countersign/protocol'
-import type { Mirror } from './recover.ts'
+import type { Mirror } from './recover-log.ts'
 
 const TIMEOUT_MS = 30_000
 /** A bundle of 256 entries of 1 KiB is the largest file of a log. */

@@ -1,7 +1,7 @@
 import { openingsSchema } from '@countersign/protocol'
+import { forApiKeys, type OwnerRouteContext, ownerSchema } from '../accounts/owners/owner-routes.ts'
 import { OWN_AGENT, ownAgentParam } from '../agents/own-agent-param.ts'
-import type { App } from '../core/http/server.ts'
-import { forApiKeys, type OwnerRouteContext, ownerSchema } from '../owners/owner-routes.ts'
+import type { App } from '../http/server.ts'
 import { fromOf, fromQuery } from './log-routes.ts'
 import { listOpenings } from './openings.ts'
 

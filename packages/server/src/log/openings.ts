@@ -1,8 +1,8 @@
 import { encodeBase64, type Openings, type Tail } from '@countersign/protocol'
 import { requireOwn, tailOf } from '../agents/require-own-agent.ts'
-import type { Db } from '../core/database/database.ts'
-import type { CoreDeps } from '../core/deps.ts'
-import { didOfAgent } from '../core/site.ts'
+import { didOfAgent } from '../base/site.ts'
+import type { Db } from '../database/database.ts'
+import type { CoreDeps } from '../secrets/core-deps.ts'
 import { currentEpoch, entriesOf } from './log-table.ts'
 import { nextOf } from './read-log.ts'
 

@@ -20,10 +20,10 @@ import {
   utf8,
 } from '@countersign/protocol'
 import { agentByTail } from '../agents/agent-table.ts'
-import type { Database, Db } from '../core/database/database.ts'
-import type { LogEntryRow, LogEpochRow } from '../core/database/log-rows.ts'
-import { didOfAgent, type Site } from '../core/site.ts'
-import { timestamp } from '../core/timestamp.ts'
+import { didOfAgent, type Site } from '../base/site.ts'
+import { timestamp } from '../base/timestamp.ts'
+import type { Database, Db } from '../database/database.ts'
+import type { LogEntryRow, LogEpochRow } from '../database/schema/log-rows.ts'
 import {
   allEpochs,
   entriesFrom,

@@ -11,8 +11,8 @@ import {
   type Tail,
   utf8,
 } from '@countersign/protocol'
-import type { Tx } from '../core/database/database.ts'
-import type { LogEpochRow, LogQueueRow } from '../core/database/log-rows.ts'
+import type { Tx } from '../database/database.ts'
+import type { LogEpochRow, LogQueueRow } from '../database/schema/log-rows.ts'
 import {
   currentEpoch,
   deleteQueued,

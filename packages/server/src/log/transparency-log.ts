@@ -10,10 +10,10 @@ import {
   treeRoot,
   utf8,
 } from '@countersign/protocol'
-import { Ed25519Verifier } from '../core/crypto/ed25519.ts'
-import type { ServiceKey } from '../core/crypto/service-keys.ts'
-import type { Database, Db } from '../core/database/database.ts'
-import type { LogEpochRow } from '../core/database/log-rows.ts'
+import type { Database, Db } from '../database/database.ts'
+import type { LogEpochRow } from '../database/schema/log-rows.ts'
+import { Ed25519Verifier } from '../secrets/ed25519.ts'
+import type { ServiceKey } from '../secrets/service-keys.ts'
 import { LogAnchor } from './anchor.ts'
 import { backfill } from './backfill.ts'
 import {

@@ -9,12 +9,12 @@ import {
   strongestVerification,
   type Tier,
 } from '@countersign/protocol'
+import { providerLabel } from '../accounts/identity-of-owner.ts'
 import { agentObjectOf } from '../agents/agent-object.ts'
 import type { AgentView } from '../agents/agent-record.ts'
-import { providerLabel } from '../agents/identity-of-owner.ts'
 import { type PublicChannel, publicChannel } from '../agents/public-channel.ts'
-import type { Site } from '../core/site.ts'
-import { timestamp } from '../core/timestamp.ts'
+import type { Site } from '../base/site.ts'
+import { timestamp } from '../base/timestamp.ts'
 import type { LoggedKey } from '../log/logged-keys.ts'
 
 /** The data of the certificate page. Times are ISO 8601 in UTC. */

@@ -1,7 +1,7 @@
 import { CodedError, type Did, didWebOf } from '@countersign/protocol'
 import type { AgentView } from '../agents/agent-record.ts'
 import { findAgentForPage, type PageReadDeps } from '../agents/find-agent.ts'
-import type { Site } from '../core/site.ts'
+import type { Site } from '../base/site.ts'
 
 /** The outcome of looking up what somebody typed into the check page. */
 export type AgentCheck =

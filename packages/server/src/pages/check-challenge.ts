@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto'
 import type { Did } from '@countersign/protocol'
-import { timestamp } from '../core/timestamp.ts'
 import {
   type BoundChallengeDeps,
   type ChallengePurpose,
   expiryOfNonce,
   newBoundChallenge,
   parseBoundNonce,
-} from '../verification/bound-challenge.ts'
+} from '../agents/verification/bound-challenge.ts'
+import { timestamp } from '../base/timestamp.ts'
 
 /** Long enough to pass a challenge on by chat, short enough that an old answer is worth nothing. */
 const LIFETIME_MINUTES = 10

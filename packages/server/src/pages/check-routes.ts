@@ -1,10 +1,10 @@
 import cookie from '@fastify/cookie'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { Cookies } from '../core/http/cookies.ts'
-import { formFields, parseFormsStrictly } from '../core/http/form-body.ts'
-import { pageHeaders } from '../core/http/page-headers.ts'
-import type { App } from '../core/http/server.ts'
-import { didOfAgent } from '../core/site.ts'
+import { didOfAgent } from '../base/site.ts'
+import { Cookies } from '../http/cookies.ts'
+import { formFields, parseFormsStrictly } from '../http/form-body.ts'
+import { pageHeaders } from '../http/page-headers.ts'
+import type { App } from '../http/server.ts'
 import { checkAgent } from './check-agent.ts'
 import {
   CHECK_LIFETIME_SECONDS,

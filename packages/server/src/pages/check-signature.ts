@@ -7,8 +7,8 @@ import {
   type VerifyResponse,
 } from '@countersign/protocol'
 import type { PageReadDeps } from '../agents/find-agent.ts'
-import { didOfAgent } from '../core/site.ts'
-import type { BoundChallengeDeps } from '../verification/bound-challenge.ts'
+import type { BoundChallengeDeps } from '../agents/verification/bound-challenge.ts'
+import { didOfAgent } from '../base/site.ts'
 import { type AgentCheck, checkAgent } from './check-agent.ts'
 import { stateOfChallenge, type UsedChallenges } from './check-challenge.ts'
 

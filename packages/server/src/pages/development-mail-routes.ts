@@ -1,8 +1,8 @@
 import { CodedError, isLoopback } from '@countersign/protocol'
-import { pageHeaders } from '../core/http/page-headers.ts'
-import type { App } from '../core/http/server.ts'
-import { developmentOutbox } from '../notifications/development-outbox.ts'
-import type { NotificationDeps } from '../notifications/notification-deps.ts'
+import { developmentOutbox } from '../accounts/notifications/development-outbox.ts'
+import type { NotificationDeps } from '../accounts/notifications/notification-deps.ts'
+import { pageHeaders } from '../http/page-headers.ts'
+import type { App } from '../http/server.ts'
 import type { Pages } from './load.ts'
 
 /**

@@ -2,8 +2,8 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { CodedError } from '@countersign/protocol'
-import { cliPackage } from '../config/packages.ts'
-import type { Site } from '../core/site.ts'
+import { cliPackage } from '../base/packages.ts'
+import type { Site } from '../base/site.ts'
 import type { PageAssets, PageContext } from './views/context.ts'
 
 /** The build of views/index.tsx: functions from data to a complete HTML document. */

@@ -3,9 +3,9 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { CodedError, type Naming } from '@countersign/protocol'
 import { type Static, Type } from 'typebox'
-import { REVALIDATE } from '../core/http/caching.ts'
-import { publicRead } from '../core/http/public-read.ts'
-import type { App } from '../core/http/server.ts'
+import { REVALIDATE } from '../http/caching.ts'
+import { publicRead } from '../http/public-read.ts'
+import type { App } from '../http/server.ts'
 
 const INDEX = Type.Object(
   {

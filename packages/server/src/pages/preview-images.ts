@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads'
-import type { ConcurrencyLimiter } from '../core/limits/concurrency-limiter.ts'
+import type { ConcurrencyLimiter } from '../http/limits/concurrency-limiter.ts'
 import type { Pages } from './load.ts'
 import type { PreviewJob, PreviewResult } from './preview-worker.ts'
 import type { PreviewData } from './views/preview.tsx'

@@ -1,6 +1,6 @@
 import type { Did, Tail } from '@countersign/protocol'
 import type { AgentView } from '../agents/agent-record.ts'
-import type { Site } from '../core/site.ts'
+import type { Site } from '../base/site.ts'
 import { type Certificate, certificateOf } from './certificate.ts'
 
 const DAY_MS = 24 * 3_600_000

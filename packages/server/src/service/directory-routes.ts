@@ -5,12 +5,12 @@ import {
   keySetSchema,
   signDirectory,
 } from '@countersign/protocol'
-import { publicJwkOf, sendSignature } from '../agents/key-set-routes.ts'
-import type { ServiceKey } from '../core/crypto/service-keys.ts'
-import { CACHE_ONE_MINUTE } from '../core/http/caching.ts'
-import { publicRead } from '../core/http/public-read.ts'
-import type { App } from '../core/http/server.ts'
-import type { Site } from '../core/site.ts'
+import { publicJwkOf, sendSignature } from '../agents/keys/key-set-routes.ts'
+import type { Site } from '../base/site.ts'
+import { CACHE_ONE_MINUTE } from '../http/caching.ts'
+import { publicRead } from '../http/public-read.ts'
+import type { App } from '../http/server.ts'
+import type { ServiceKey } from '../secrets/service-keys.ts'
 
 /** Seconds. Longer than a cache may hold the response, plus the time for which a signature is reused. */
 const LIFETIME = 300

@@ -1,20 +1,20 @@
 import { statfs } from 'node:fs/promises'
+import type { DueEmails } from '../accounts/notifications/send-due-emails.ts'
+import { describeQueue } from '../accounts/notifications/send-due-emails.ts'
+import type { Settings } from '../base/config.ts'
+import { VERSION } from '../base/version.ts'
 import { type DueChecks, secondsLate } from '../channels/recheck-due.ts'
-import type { Settings } from '../config/config.ts'
-import { VERSION } from '../config/version.ts'
-import { directoryOf } from '../core/database/open-database.ts'
-import { jobsDue, jobsLate } from '../core/jobs/run-jobs.ts'
-import type { Gauges } from '../core/metrics/service-gauges.ts'
-import { WriteMetrics } from '../core/metrics/write-metrics.ts'
+import { jobsDue, jobsLate } from '../database/jobs/run-jobs.ts'
+import { directoryOf } from '../database/open-database.ts'
+import type { Gauges } from '../http/metrics/service-gauges.ts'
+import { WriteMetrics } from '../http/metrics/write-metrics.ts'
+import type { Witness } from '../log/cosigning/witness.ts'
 import { countDue } from '../log/log-table.ts'
-import type { DueEmails } from '../notifications/send-due-emails.ts'
-import { describeQueue } from '../notifications/send-due-emails.ts'
 import {
   countEndpointStates,
   type DueDeliveries,
   measureWaiting,
 } from '../webhooks/due-deliveries.ts'
-import type { Witness } from '../witness/witness.ts'
 import type { ServiceParts } from './app-deps.ts'
 
 type MeasuredParts = Pick<

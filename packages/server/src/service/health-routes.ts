@@ -7,7 +7,7 @@ import {
   type WitnessReport,
 } from '@countersign/protocol'
 import { Type } from 'typebox'
-import type { App } from '../core/http/server.ts'
+import type { App } from '../http/server.ts'
 
 const okSchema = () =>
   Type.Object({ status: Type.Literal('ok') }, { description: 'The process is alive' })

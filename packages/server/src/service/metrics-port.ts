@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
-import type { Settings } from '../config/config.ts'
-import { createMetricsServer } from '../core/metrics/metrics-server.ts'
+import type { Settings } from '../base/config.ts'
+import { createMetricsServer } from '../http/metrics/metrics-server.ts'
 
 /**
  * Serves `/metrics` on METRICS_PORT, unless that is off.

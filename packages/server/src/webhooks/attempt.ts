@@ -1,5 +1,5 @@
-import type { WebhookDeliveryRow, WebhookEndpointRow } from '../core/database/webhook-rows.ts'
-import { ProofAbsent, Unreachable } from '../core/network/perspective.ts'
+import type { WebhookDeliveryRow, WebhookEndpointRow } from '../database/schema/webhook-rows.ts'
+import { ProofAbsent, Unreachable } from '../http/outbound/perspective.ts'
 import type { AttemptResult } from './delivery-table.ts'
 import { composeMessage, type SigningEndpoint } from './signatures.ts'
 import type { WebhookDeps } from './webhook-deps.ts'

@@ -4,10 +4,10 @@ import type {
   WebhookDelivery,
   WebhookDeliveryState,
 } from '@countersign/protocol'
-import type { Db } from '../core/database/database.ts'
-import type { WebhookDeliveryRow } from '../core/database/webhook-rows.ts'
-import { didOfAgent, type Site } from '../core/site.ts'
-import { timestamp } from '../core/timestamp.ts'
+import { didOfAgent, type Site } from '../base/site.ts'
+import { timestamp } from '../base/timestamp.ts'
+import type { Db } from '../database/database.ts'
+import type { WebhookDeliveryRow } from '../database/schema/webhook-rows.ts'
 import { deliveriesBefore, type LogPosition } from './delivery-table.ts'
 import { describeEndpoints, requireEndpoint } from './manage-endpoints.ts'
 import type { WebhookDeps } from './webhook-deps.ts'

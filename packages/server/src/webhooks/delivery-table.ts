@@ -1,7 +1,7 @@
 import type { WebhookDeliveryState } from '@countersign/protocol'
 import { sql } from 'kysely'
-import type { Db, Tx } from '../core/database/database.ts'
-import type { WebhookDeliveryRow } from '../core/database/webhook-rows.ts'
+import type { Db, Tx } from '../database/database.ts'
+import type { WebhookDeliveryRow } from '../database/schema/webhook-rows.ts'
 
 /** A delivery that was not attempted yet. */
 export type NewDelivery = Pick<

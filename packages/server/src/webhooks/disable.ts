@@ -1,6 +1,6 @@
 import type { WebhookDisabledReason } from '@countersign/protocol'
-import type { Tx } from '../core/database/database.ts'
-import { appendNotification } from '../core/database/notification-table.ts'
+import { appendNotification } from '../accounts/notifications/notify-owner.ts'
+import type { Tx } from '../database/database.ts'
 import { disableEndpoint } from './endpoint-table.ts'
 
 /**

@@ -1,6 +1,6 @@
-import type { WebhookDeliveryRow, WebhookEndpointRow } from '../core/database/webhook-rows.ts'
-import { WorkLoop } from '../core/jobs/work-loop.ts'
-import { OutcomeCounter } from '../core/metrics/outcome-counter.ts'
+import { WorkLoop } from '../database/jobs/work-loop.ts'
+import type { WebhookDeliveryRow, WebhookEndpointRow } from '../database/schema/webhook-rows.ts'
+import { OutcomeCounter } from '../http/metrics/outcome-counter.ts'
 import { type Attempt, attempt, resultRow } from './attempt.ts'
 import {
   backlogs,

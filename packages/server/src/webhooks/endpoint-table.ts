@@ -1,7 +1,7 @@
 import type { WebhookDisabledReason } from '@countersign/protocol'
 import { sql } from 'kysely'
-import type { Db, Tx } from '../core/database/database.ts'
-import type { WebhookEndpointRow } from '../core/database/webhook-rows.ts'
+import type { Db, Tx } from '../database/database.ts'
+import type { WebhookEndpointRow } from '../database/schema/webhook-rows.ts'
 
 /** An endpoint, and the attempt that holds it. */
 export type HeldEndpoint = Pick<WebhookEndpointRow, 'id' | 'holder'>

@@ -10,12 +10,12 @@ import {
   type WebhookPatch,
   type Webhooks,
 } from '@countersign/protocol'
-import { assertOwnerNotSuspended } from '../agents/owner-suspension.ts'
-import { ownerById } from '../agents/owner-table.ts'
-import type { Db, Tx } from '../core/database/database.ts'
-import type { WebhookEndpointRow } from '../core/database/webhook-rows.ts'
-import { ProofAbsent, Unreachable } from '../core/network/perspective.ts'
-import { timestamp } from '../core/timestamp.ts'
+import { assertOwnerNotSuspended } from '../accounts/owner-suspension.ts'
+import { ownerById } from '../accounts/owner-table.ts'
+import { timestamp } from '../base/timestamp.ts'
+import type { Db, Tx } from '../database/database.ts'
+import type { WebhookEndpointRow } from '../database/schema/webhook-rows.ts'
+import { ProofAbsent, Unreachable } from '../http/outbound/perspective.ts'
 import { countPending } from './delivery-table.ts'
 import {
   deleteEndpoint,

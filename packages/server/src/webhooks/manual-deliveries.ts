@@ -4,10 +4,10 @@ import {
   type WebhookDelivery,
   type WebhookDeliveryState,
 } from '@countersign/protocol'
-import type { Tx } from '../core/database/database.ts'
-import type { WebhookDeliveryRow, WebhookEndpointRow } from '../core/database/webhook-rows.ts'
-import { emissionInterval, type Rate } from '../core/limits/quota.ts'
-import { deleteFullQuotas, takeFromQuota } from '../core/limits/rate-count-table.ts'
+import type { Tx } from '../database/database.ts'
+import type { WebhookDeliveryRow, WebhookEndpointRow } from '../database/schema/webhook-rows.ts'
+import { emissionInterval, type Rate } from '../http/limits/quota.ts'
+import { deleteFullQuotas, takeFromQuota } from '../http/limits/rate-count-table.ts'
 import { type Attempt, attempt, resultRow } from './attempt.ts'
 import { describeDelivery } from './delivery-log.ts'
 import { deliveryById, insertAttempted, type NewDelivery, recordAttempt } from './delivery-table.ts'

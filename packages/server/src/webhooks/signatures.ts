@@ -1,11 +1,11 @@
 import { createHash, createHmac } from 'node:crypto'
 import type { Tail } from '@countersign/protocol'
-import type { Pepper } from '../core/crypto/secrets.ts'
-import type { ServiceKey } from '../core/crypto/service-keys.ts'
-import type { WebhookDeliveryRow, WebhookEndpointRow } from '../core/database/webhook-rows.ts'
-import type { OutboundMessage } from '../core/network/open-sender.ts'
-import { didOfAgent, type Site } from '../core/site.ts'
-import { timestamp } from '../core/timestamp.ts'
+import { didOfAgent, type Site } from '../base/site.ts'
+import { timestamp } from '../base/timestamp.ts'
+import type { WebhookDeliveryRow, WebhookEndpointRow } from '../database/schema/webhook-rows.ts'
+import type { OutboundMessage } from '../http/outbound/open-sender.ts'
+import type { Pepper } from '../secrets/secrets.ts'
+import type { ServiceKey } from '../secrets/service-keys.ts'
 
 /** What a message depends on besides the delivery. */
 export interface MessageDeps {

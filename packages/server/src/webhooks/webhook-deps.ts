@@ -1,6 +1,6 @@
-import type { ServiceKey } from '../core/crypto/service-keys.ts'
-import type { CoreDeps } from '../core/deps.ts'
-import type { Sender } from '../core/network/open-sender.ts'
+import type { Sender } from '../http/outbound/open-sender.ts'
+import type { CoreDeps } from '../secrets/core-deps.ts'
+import type { ServiceKey } from '../secrets/service-keys.ts'
 
 /** Dependencies of endpoints and deliveries. */
 export interface WebhookDeps

@@ -10,13 +10,13 @@ import {
   webhooksSchema,
 } from '@countersign/protocol'
 import { Type } from 'typebox'
-import type { App } from '../core/http/server.ts'
 import {
   forApiKeys,
   noContent,
   type OwnerRouteContext,
   ownerSchema,
-} from '../owners/owner-routes.ts'
+} from '../accounts/owners/owner-routes.ts'
+import type { App } from '../http/server.ts'
 import { listDeliveries } from './delivery-log.ts'
 import {
   changeEndpoint,

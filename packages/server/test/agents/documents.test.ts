@@ -4,10 +4,10 @@ import type { Card, CompactCard, Lookup } from '@countersign/protocol'
 import { insertProvenChannel } from '../../../../test/support/channel-rows.ts'
 import { claimAgent, startTestService, type TestService } from '../../../../test/support/service.ts'
 import { untilTicked } from '../../../../test/support/until.ts'
-import { loadPepper } from '../../src/core/crypto/secrets.ts'
-import type { AgentRow, ChannelRow } from '../../src/core/database/database.ts'
-import { appendEvent } from '../../src/core/database/event-table.ts'
-import { verifyOwner } from '../../src/identity/record-verification.ts'
+import { verifyOwner } from '../../src/accounts/identity/record-verification.ts'
+import type { AgentRow, ChannelRow } from '../../src/database/database.ts'
+import { appendEvent } from '../../src/database/event-table.ts'
+import { loadPepper } from '../../src/secrets/secrets.ts'
 
 test('the identity level is the strongest verification, and the card shows the most recent one', async (t) => {
   const { service, did, owner } = await claimed(t)

@@ -13,9 +13,9 @@ import { giveProfile } from '../../../../test/support/profile.ts'
 import { openRaw } from '../../../../test/support/raw-database.ts'
 import { claimAgent, startTestService, type TestService } from '../../../../test/support/service.ts'
 import { setStatus } from '../../../../test/support/set-status.ts'
-import { loadPepper } from '../../src/core/crypto/secrets.ts'
-import { lastSeq } from '../../src/core/database/event-table.ts'
-import { unverifyOwner, verifyOwner } from '../../src/identity/record-verification.ts'
+import { unverifyOwner, verifyOwner } from '../../src/accounts/identity/record-verification.ts'
+import { lastSeq } from '../../src/database/event-table.ts'
+import { loadPepper } from '../../src/secrets/secrets.ts'
 
 const DAY_MS = 86_400_000
 

@@ -15,10 +15,10 @@ import {
 } from '../../../../test/support/service.ts'
 import { setStatus } from '../../../../test/support/set-status.ts'
 import { until } from '../../../../test/support/until.ts'
-import { thumbprintBytes } from '../../src/agents/key-thumbprint-table.ts'
-import { agentsOfThumbprint, fillThumbprints } from '../../src/agents/key-thumbprints.ts'
-import { insertAgent } from '../../src/claims/claim-table.ts'
-import { readSettings } from '../../src/config/config.ts'
+import { insertAgent } from '../../src/agents/claims/claim-table.ts'
+import { thumbprintBytes } from '../../src/agents/keys/key-thumbprint-table.ts'
+import { agentsOfThumbprint, fillThumbprints } from '../../src/agents/keys/key-thumbprints.ts'
+import { readSettings } from '../../src/base/config.ts'
 
 const thumbprintOf = ({ publicKey }: TestKey) => keyThumbprint(Buffer.from(publicKey, 'base64'))
 

@@ -4,7 +4,7 @@ import { AGENT_STATUSES, ASSURANCES, namingFor, type Tail } from '@countersign/p
 import fc from 'fast-check'
 import { type AgentView, initialProfile } from '../../src/agents/agent-record.ts'
 import { lookupOf, lookupTag, lookupText } from '../../src/agents/lookup.ts'
-import { siteOf } from '../../src/core/site.ts'
+import { siteOf } from '../../src/base/site.ts'
 
 const site = siteOf(namingFor('acme'), new URL('https://agents.example'))
 const NOW = 1_800_000_000_000

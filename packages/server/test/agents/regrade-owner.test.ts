@@ -11,15 +11,15 @@ import {
   type TestService,
   testEnv,
 } from '../../../../test/support/service.ts'
-import { insertAgent } from '../../src/claims/claim-table.ts'
-import { readSettings } from '../../src/config/config.ts'
-import { loadPepper } from '../../src/core/crypto/secrets.ts'
-import type { Database } from '../../src/core/database/database.ts'
-import { takeJob } from '../../src/core/jobs/job-table.ts'
-import { runDueJobs } from '../../src/core/jobs/run-jobs.ts'
-import { unverifyOwner, verifyOwner } from '../../src/identity/record-verification.ts'
-import { deleteAccount } from '../../src/privacy/delete-account.ts'
+import { unverifyOwner, verifyOwner } from '../../src/accounts/identity/record-verification.ts'
+import { insertAgent } from '../../src/agents/claims/claim-table.ts'
+import { readSettings } from '../../src/base/config.ts'
+import type { Database } from '../../src/database/database.ts'
+import { takeJob } from '../../src/database/jobs/job-table.ts'
+import { runDueJobs } from '../../src/database/jobs/run-jobs.ts'
+import { loadPepper } from '../../src/secrets/secrets.ts'
 import { JOB_HANDLERS } from '../../src/service/job-handlers.ts'
+import { deleteAccount } from '../../src/service/privacy/delete-account.ts'
 
 const MANY = 450
 

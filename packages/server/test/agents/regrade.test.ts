@@ -12,11 +12,11 @@ import {
   type TestService,
 } from '../../../../test/support/service.ts'
 import { signIn } from '../../../../test/support/signed-in.ts'
+import { unverifyOwner, verifyOwner } from '../../src/accounts/identity/record-verification.ts'
 import { agentByTail } from '../../src/agents/agent-table.ts'
 import { recordChannelEvent, scheduleExpiry } from '../../src/channels/channel-lifecycle.ts'
-import { loadPepper } from '../../src/core/crypto/secrets.ts'
-import type { AgentRow, ChannelRow, Tx } from '../../src/core/database/database.ts'
-import { unverifyOwner, verifyOwner } from '../../src/identity/record-verification.ts'
+import type { AgentRow, ChannelRow, Tx } from '../../src/database/database.ts'
+import { loadPepper } from '../../src/secrets/secrets.ts'
 
 const DAY_MS = 86_400_000
 

@@ -8,7 +8,7 @@ import { newKey } from '../../../../test/support/key.ts'
 import { claimAgent, startTestService } from '../../../../test/support/service.ts'
 import { setStatus } from '../../../../test/support/set-status.ts'
 import { signIn } from '../../../../test/support/signed-in.ts'
-import type { ChannelRow } from '../../src/core/database/database.ts'
+import type { ChannelRow } from '../../src/database/database.ts'
 import { DAY, HOUR } from './support/scheduled-checks.ts'
 
 async function start(t: { after(end: () => unknown): void }) {

@@ -9,7 +9,7 @@ import {
   TOKEN_LIFETIME_MS,
   withJitter,
 } from '../../src/channels/channel-state.ts'
-import type { ChannelRow } from '../../src/core/database/database.ts'
+import type { ChannelRow } from '../../src/database/database.ts'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR

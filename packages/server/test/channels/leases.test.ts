@@ -4,14 +4,14 @@ import { suite, test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
 import { namingFor } from '@countersign/protocol'
 import { until, untilTicked } from '../../../../test/support/until.ts'
+import { siteOf } from '../../src/base/site.ts'
 import { acquireLease } from '../../src/channels/check-table.ts'
 import type { ChannelDeps } from '../../src/channels/deps.ts'
 import { CHANNEL_KINDS } from '../../src/channels/kinds/kinds.ts'
 import { DueChecks, secondsLate } from '../../src/channels/recheck-due.ts'
-import { openDatabase } from '../../src/core/database/open-database.ts'
-import { openPerspectives } from '../../src/core/network/open-perspectives.ts'
-import { type Perspective, ProofAbsent } from '../../src/core/network/perspective.ts'
-import { siteOf } from '../../src/core/site.ts'
+import { openDatabase } from '../../src/database/open-database.ts'
+import { openPerspectives } from '../../src/http/outbound/open-perspectives.ts'
+import { type Perspective, ProofAbsent } from '../../src/http/outbound/perspective.ts'
 import {
   addChannel,
   check,

@@ -3,7 +3,7 @@ import { suite, test } from 'node:test'
 import { type Did, namingFor } from '@countersign/protocol'
 import type { ChannelKind, Proof } from '../../src/channels/kinds/kind.ts'
 import { type ExpectedProofs, memoizePerspective, observe } from '../../src/channels/observe.ts'
-import { type Perspective, ProofAbsent, Unreachable } from '../../src/core/network/perspective.ts'
+import { type Perspective, ProofAbsent, Unreachable } from '../../src/http/outbound/perspective.ts'
 
 const NEVER = new AbortController().signal
 

@@ -5,12 +5,10 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { type Checkpoint, encodeBase64, hashLeaf, treeRoot, utf8 } from '@countersign/protocol'
 import { type Operator, openOperator, tempDir, testEnv } from '../../../../test/support/service.ts'
-import { issueToken } from '../../src/claims/issue-token.ts'
-import { MINT_BATCH } from '../../src/claims/mint.ts'
-import { readSettings, type Settings } from '../../src/config/config.ts'
-import { hashToken } from '../../src/core/crypto/hash-token.ts'
-import { openServiceKey } from '../../src/core/crypto/service-keys.ts'
-import { type Database, UnknownOutcome } from '../../src/core/database/database.ts'
+import { issueToken } from '../../src/agents/claims/issue-token.ts'
+import { MINT_BATCH } from '../../src/agents/claims/mint.ts'
+import { readSettings, type Settings } from '../../src/base/config.ts'
+import { type Database, UnknownOutcome } from '../../src/database/database.ts'
 import { ANCHOR_FILE, LogAnchor } from '../../src/log/anchor.ts'
 import {
   currentEpoch,
@@ -19,6 +17,8 @@ import {
   upsertTiles,
 } from '../../src/log/log-table.ts'
 import { TreeEdge } from '../../src/log/tree-edge.ts'
+import { hashToken } from '../../src/secrets/hash-token.ts'
+import { openServiceKey } from '../../src/secrets/service-keys.ts'
 import { openNode, restoreLog, saveLog } from './support.ts'
 
 interface World extends Operator {

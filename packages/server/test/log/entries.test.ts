@@ -21,7 +21,14 @@ import {
   type TestService,
 } from '../../../../test/support/service.ts'
 import type { SignedInOwner } from '../../../../test/support/signed-in.ts'
-import { AGENTS, recoverWith, signInBy, startRecovery, TestClock, veto } from '../keys/with-keys.ts'
+import {
+  AGENTS,
+  recoverWith,
+  signInBy,
+  startRecovery,
+  TestClock,
+  veto,
+} from '../agents/keys/with-keys.ts'
 
 const clock = new TestClock()
 let service: TestService

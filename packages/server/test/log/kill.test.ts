@@ -10,12 +10,12 @@ import {
   startTestService,
   type TestService,
 } from '../../../../test/support/service.ts'
-import { issueToken } from '../../src/claims/issue-token.ts'
-import { MINT_BATCH } from '../../src/claims/mint.ts'
-import { readSettings } from '../../src/config/config.ts'
-import { hashToken } from '../../src/core/crypto/hash-token.ts'
+import { issueToken } from '../../src/agents/claims/issue-token.ts'
+import { MINT_BATCH } from '../../src/agents/claims/mint.ts'
+import { readSettings } from '../../src/base/config.ts'
 import { LogAnchor } from '../../src/log/anchor.ts'
 import { currentEpoch } from '../../src/log/log-table.ts'
+import { hashToken } from '../../src/secrets/hash-token.ts'
 import type { Step } from './killed-log.ts'
 
 const PROGRAM = join(import.meta.dirname, 'killed-log.ts')

@@ -1,7 +1,7 @@
-import { readSettings } from '../../src/config/config.ts'
-import { openServiceKey } from '../../src/core/crypto/service-keys.ts'
-import type { Database } from '../../src/core/database/database.ts'
-import { openDatabase } from '../../src/core/database/open-database.ts'
+import { readSettings } from '../../src/base/config.ts'
+import type { Database } from '../../src/database/database.ts'
+import { openDatabase } from '../../src/database/open-database.ts'
+import { openServiceKey } from '../../src/secrets/service-keys.ts'
 import { openNode } from './support.ts'
 
 /* Sequences, signs and publishes, and kills its own process with SIGKILL at a step. Arguments: the settings as JSON, the step. */

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import type { Settings } from '../../src/config/config.ts'
-import { openServiceKey, type ServiceKey } from '../../src/core/crypto/service-keys.ts'
-import type { Database } from '../../src/core/database/database.ts'
+import type { Settings } from '../../src/base/config.ts'
+import type { Database } from '../../src/database/database.ts'
 import { TransparencyLog } from '../../src/log/transparency-log.ts'
 import type { LogWitnesses } from '../../src/log/witnesses/log-witnesses.ts'
+import { openServiceKey, type ServiceKey } from '../../src/secrets/service-keys.ts'
 
 const NEVER = new AbortController().signal
 

@@ -21,7 +21,7 @@ import {
   tempDir,
 } from '../../../../test/support/service.ts'
 import { until, untilTicked } from '../../../../test/support/until.ts'
-import { readSettings } from '../../src/config/config.ts'
+import { readSettings } from '../../src/base/config.ts'
 import { ANCHOR_FILE, LogAnchor } from '../../src/log/anchor.ts'
 
 const DATABASE = 'countersign_template'

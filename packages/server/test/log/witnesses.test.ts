@@ -30,11 +30,11 @@ import {
   type TestWitness,
 } from '../../../../test/support/test-witness.ts'
 import { until, untilTicked } from '../../../../test/support/until.ts'
-import { readSettings, SettingsError } from '../../src/config/config.ts'
+import { readSettings, SettingsError } from '../../src/base/config.ts'
 import { ANCHOR_FILE } from '../../src/log/anchor.ts'
 import { currentEpoch } from '../../src/log/log-table.ts'
 import { readWitnesses } from '../../src/log/witnesses/witness-policy.ts'
-import { startWithWorkers } from '../cluster/worker-service.ts'
+import { startWithWorkers } from '../service/cluster/worker-service.ts'
 import { mirrorOf } from './mirror-of.ts'
 
 /** Longer than between two checkpoints, than a witness that fails is left alone, and than this test takes: commands have the real clock. */

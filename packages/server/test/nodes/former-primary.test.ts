@@ -16,7 +16,7 @@ import {
   type TestService,
 } from '../../../../test/support/service.ts'
 import { until } from '../../../../test/support/until.ts'
-import { readSettings } from '../../src/config/config.ts'
+import { readSettings } from '../../src/base/config.ts'
 
 const DATABASE = 'countersign_template'
 

@@ -10,7 +10,7 @@ import {
 } from '../../../../test/support/service.ts'
 import { startStallingProxy } from '../../../../test/support/stalling-proxy.ts'
 import { until } from '../../../../test/support/until.ts'
-import { readSettings } from '../../src/config/config.ts'
+import { readSettings } from '../../src/base/config.ts'
 
 /** A request that waits for the silent database would take longer. */
 const SOON_MS = 30_000

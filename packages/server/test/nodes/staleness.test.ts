@@ -12,7 +12,7 @@ import {
 import { signedHeaders } from '../../../../test/support/sign-request.ts'
 import { startStallingProxy } from '../../../../test/support/stalling-proxy.ts'
 import { until } from '../../../../test/support/until.ts'
-import { readSettings } from '../../src/config/config.ts'
+import { readSettings } from '../../src/base/config.ts'
 
 const BOUND_MS = 2000
 

@@ -9,7 +9,6 @@ import { verifyBody } from '../../../../test/support/refused-posts.ts'
 import { claimAgent, startTestService, testEnv } from '../../../../test/support/service.ts'
 import { signInBy } from '../../../../test/support/sign-in-by.ts'
 import { until } from '../../../../test/support/until.ts'
-import { eventTypesOf } from '../agent-management/keys.ts'
 import {
   assertEnded,
   assertProves,
@@ -18,7 +17,8 @@ import {
   REPORTED,
   recoverWith,
   startRecovery,
-} from '../keys/with-keys.ts'
+} from '../agents/keys/with-keys.ts'
+import { eventTypesOf } from '../agents/manage/keys.ts'
 
 /** Two nodes on one database, with one address for their callers. */
 async function startNodes(t: TestContext, overrides: Record<string, string> = {}) {

@@ -14,7 +14,7 @@ import {
   testEnv,
 } from '../../../../test/support/service.ts'
 import { until } from '../../../../test/support/until.ts'
-import { readSettings, type Settings } from '../../src/config/config.ts'
+import { readSettings, type Settings } from '../../src/base/config.ts'
 
 interface Cluster {
   readonly nodes: readonly [ServiceProcess, ServiceProcess]

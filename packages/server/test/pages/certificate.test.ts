@@ -7,8 +7,8 @@ import { untilLogged } from '../../../../test/support/log-client.ts'
 import { giveOwnerName, giveProfile } from '../../../../test/support/profile.ts'
 import { claimAgent, startTestService } from '../../../../test/support/service.ts'
 import { setStatus } from '../../../../test/support/set-status.ts'
-import { cliPackage } from '../../src/config/packages.ts'
-import { appendEvent } from '../../src/core/database/event-table.ts'
+import { cliPackage } from '../../src/base/packages.ts'
+import { appendEvent } from '../../src/database/event-table.ts'
 import { jsonLdOf, metaOf, textOf } from './support/html.ts'
 
 const CHANNELS = [

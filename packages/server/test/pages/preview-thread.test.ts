@@ -12,7 +12,7 @@ import {
   tempDir,
 } from '../../../../test/support/service.ts'
 import { until } from '../../../../test/support/until.ts'
-import { readSettings } from '../../src/config/config.ts'
+import { readSettings } from '../../src/base/config.ts'
 
 const SERVER = 'packages/server'
 

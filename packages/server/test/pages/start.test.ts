@@ -4,7 +4,7 @@ import { namingFor } from '@countersign/protocol'
 import { ask } from '../../../../test/support/ask.ts'
 import { startTestService, tempDir } from '../../../../test/support/service.ts'
 import { signIn } from '../../../../test/support/signed-in.ts'
-import { siteOf } from '../../src/core/site.ts'
+import { siteOf } from '../../src/base/site.ts'
 import { loadPages } from '../../src/pages/load.ts'
 import { metaOf, textOf } from './support/html.ts'
 

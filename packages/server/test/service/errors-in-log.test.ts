@@ -9,8 +9,8 @@ import {
 } from '../../../../test/support/service.ts'
 import { startSessionOf } from '../../../../test/support/signed-in.ts'
 import { until } from '../../../../test/support/until.ts'
-import { readSettings } from '../../src/config/config.ts'
-import { answerOf, assertShed } from '../core/limits/overload/support.ts'
+import { readSettings } from '../../src/base/config.ts'
+import { answerOf, assertShed } from '../http/limits/overload/support.ts'
 
 /** The maximum of open streams of one owner. */
 const STREAMS = 20

@@ -6,7 +6,7 @@ import {
   postJson,
   startServiceProcess,
 } from '../../../../test/support/service.ts'
-import { readSettings } from '../../src/config/config.ts'
+import { readSettings } from '../../src/base/config.ts'
 
 test('at level debug each request is logged, without its query string and body', async (t) => {
   const service = await startServiceProcess(t, { LOG_LEVEL: 'debug' })

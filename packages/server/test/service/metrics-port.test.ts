@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { Registry } from 'prom-client'
-import { MetricRegistrar } from '../../src/core/metrics/metric-registrar.ts'
-import { createMetricsServer } from '../../src/core/metrics/metrics-server.ts'
+import { MetricRegistrar } from '../../src/http/metrics/metric-registrar.ts'
+import { createMetricsServer } from '../../src/http/metrics/metrics-server.ts'
 
 /** The port of `/metrics`, open. @returns asks it */
 async function open(t: TestContext, text: () => Promise<string>, failures: unknown[] = []) {

@@ -16,8 +16,8 @@ import {
   tempDir,
   testEnv,
 } from '../../../../test/support/service.ts'
-import { readSettings } from '../../src/config/config.ts'
-import { OtherServiceKeyError, openServiceKey } from '../../src/core/crypto/service-keys.ts'
+import { readSettings } from '../../src/base/config.ts'
+import { OtherServiceKeyError, openServiceKey } from '../../src/secrets/service-keys.ts'
 
 const DIRECTORY = '/.well-known/http-message-signatures-directory'
 

@@ -14,8 +14,8 @@ import {
   testEnv,
 } from '../../../../test/support/service.ts'
 import { until } from '../../../../test/support/until.ts'
-import { readSettings } from '../../src/config/config.ts'
-import { stallWrites } from '../core/limits/rate-limit/support.ts'
+import { readSettings } from '../../src/base/config.ts'
+import { stallWrites } from '../http/limits/rate-limit/support.ts'
 
 test('on SIGTERM the service first reports not ready, still answers requests, then exits with 0', async (t) => {
   const service = await startServiceProcess(t, { DRAIN_SECONDS: '5' })

@@ -3,12 +3,12 @@ import { randomBytes } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import { type Operator, openOperator, testEnv } from '../../../../test/support/service.ts'
 import { until } from '../../../../test/support/until.ts'
-import { readSettings } from '../../src/config/config.ts'
-import { loadPepper } from '../../src/core/crypto/secrets.ts'
-import { openServiceKey } from '../../src/core/crypto/service-keys.ts'
-import { appendEvent, type EventType } from '../../src/core/database/event-table.ts'
-import { openSender } from '../../src/core/network/open-sender.ts'
-import { siteOf } from '../../src/core/site.ts'
+import { readSettings } from '../../src/base/config.ts'
+import { siteOf } from '../../src/base/site.ts'
+import { appendEvent, type EventType } from '../../src/database/event-table.ts'
+import { openSender } from '../../src/http/outbound/open-sender.ts'
+import { loadPepper } from '../../src/secrets/secrets.ts'
+import { openServiceKey } from '../../src/secrets/service-keys.ts'
 import {
   countEndpointStates,
   DueDeliveries,

@@ -1,11 +1,6 @@
 import type { AgentReference, Tail } from '@countersign/protocol'
-import {
-  type Database,
-  type Db,
-  type EventRow,
-  StorageFailure,
-} from '../../core/database/database.ts'
-import type { Replica } from '../../core/database/postgres/replica.ts'
+import { type Database, type Db, type EventRow, StorageFailure } from '../../database/database.ts'
+import type { Replica } from '../../database/postgres/replica.ts'
 import type { AgentRecord, AgentView, OwnerRecord } from '../agent-record.ts'
 import { AgentIndex } from './agent-index.ts'
 import { CacheFiller, DatabaseFallback } from './database-fallback.ts'

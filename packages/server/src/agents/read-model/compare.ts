@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { AGENT_STATUSES, ASSURANCES, type Tail } from '@countersign/protocol'
-import type { AgentRow, Db } from '../../core/database/database.ts'
+import type { AgentRow, Db } from '../../database/database.ts'
 import { agentsAfter, countAgents, preferredTailOfKey } from '../agent-table.ts'
 import { AgentIndex } from './agent-index.ts'
 import { loadAll } from './load.ts'

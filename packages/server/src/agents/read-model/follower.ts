@@ -1,5 +1,5 @@
-import { type Db, type EventRow, StorageFailure } from '../../core/database/database.ts'
-import { eventsAfter, isSameEvent, lastSeq } from '../../core/database/event-table.ts'
+import { type Db, type EventRow, StorageFailure } from '../../database/database.ts'
+import { eventsAfter, isSameEvent, lastSeq } from '../../database/event-table.ts'
 
 const BATCH_SIZE = 1000
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import type { Settings } from '../../config/config.ts'
-import type { Database } from '../../core/database/database.ts'
-import { openReplica } from '../../core/database/postgres/replica.ts'
+import type { Settings } from '../../base/config.ts'
+import type { Database } from '../../database/database.ts'
+import { openReplica } from '../../database/postgres/replica.ts'
 import { AgentReadModel } from './agent-read-model.ts'
 import type { Staleness } from './follower.ts'
 

@@ -5,12 +5,15 @@ import {
   type Tail,
   type VerificationFact,
 } from '@countersign/protocol'
-import type { AgentRow, Db, EventRow } from '../../core/database/database.ts'
+import { ownerById, type PublicOwnerRow } from '../../accounts/owner-table.ts'
+import {
+  type VerificationOfOwner,
+  verificationsOfOwner,
+} from '../../accounts/verification-table.ts'
+import type { AgentRow, Db, EventRow } from '../../database/database.ts'
 import { type AgentRecord, initialProfile, type OwnerRecord } from '../agent-record.ts'
 import { agentsByTails } from '../agent-table.ts'
-import { ownerById, type PublicOwnerRow } from '../owner-table.ts'
 import { type ProvenChannelRow, provenChannels, provenChannelsOf } from '../proven-channel-table.ts'
-import { type VerificationOfOwner, verificationsOfOwner } from '../verification-table.ts'
 
 /** The record of a new agent, from the event of its claim. */
 export function recordOfClaim({ seq, at, tail, owner_id, facts }: EventRow): AgentRecord {

@@ -1,6 +1,6 @@
 import { a2aIdentityUri } from '@countersign/protocol'
-import { cliPackage } from '../../config/packages.ts'
-import { type Perspective, ProofAbsent } from '../../core/network/perspective.ts'
+import { cliPackage } from '../../base/packages.ts'
+import { type Perspective, ProofAbsent } from '../../http/outbound/perspective.ts'
 import { type AgentCard, isSignedBy, readAgentCard } from './agent-card.ts'
 import { expiryProblem, fetchWellKnown, wellKnownUrl } from './domain.ts'
 import type { ChannelKind, FoundProof, Proof, ProofQuery } from './kind.ts'

@@ -1,4 +1,4 @@
-import { type Perspective, ProofAbsent } from '../../core/network/perspective.ts'
+import { type Perspective, ProofAbsent } from '../../http/outbound/perspective.ts'
 import { chatKind } from './chat-kind.ts'
 import { askJson, ownString, platformPerspective, unexpectedResponse } from './json-answer.ts'
 import { assertForm, extractHandle, parseDomain } from './names.ts'

@@ -1,5 +1,5 @@
 import type { ProofMethodInWords } from '@countersign/protocol'
-import { type Perspective, ProofAbsent } from '../../core/network/perspective.ts'
+import { type Perspective, ProofAbsent } from '../../http/outbound/perspective.ts'
 import type { ChannelKind, FoundProof, Proof, ProofQuery } from './kind.ts'
 
 const FRESH_FOR_MS = 90 * 24 * 3_600_000

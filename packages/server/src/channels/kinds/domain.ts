@@ -3,7 +3,7 @@ import {
   type Perspective,
   ProofAbsent,
   Unreachable,
-} from '../../core/network/perspective.ts'
+} from '../../http/outbound/perspective.ts'
 import type { ChannelKind, FoundProof, Proof, ProofQuery } from './kind.ts'
 import { DOMAIN_FIELD, parseDomain } from './names.ts'
 

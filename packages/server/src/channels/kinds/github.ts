@@ -1,4 +1,4 @@
-import { type Perspective, ProofAbsent, Unreachable } from '../../core/network/perspective.ts'
+import { type Perspective, ProofAbsent, Unreachable } from '../../http/outbound/perspective.ts'
 import { chatKind } from './chat-kind.ts'
 import {
   askJson,

@@ -1,10 +1,10 @@
-import { parseJson } from '../../core/network/bounded-fetch.ts'
+import { parseJson } from '../../http/outbound/bounded-fetch.ts'
 import {
   type Page,
   type Perspective,
   ProofAbsent,
   Unreachable,
-} from '../../core/network/perspective.ts'
+} from '../../http/outbound/perspective.ts'
 
 /** The response of a platform's API. */
 export interface JsonResponse {

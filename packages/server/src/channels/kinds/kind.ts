@@ -1,5 +1,5 @@
 import type { Did, Naming, ProofMethodInWords, Tier } from '@countersign/protocol'
-import type { Perspective } from '../../core/network/perspective.ts'
+import type { Perspective } from '../../http/outbound/perspective.ts'
 
 /** The contents of a proof, and the agent and place that it connects. */
 export interface Proof {

@@ -1,5 +1,5 @@
 import type { ProofMethodInWords } from '@countersign/protocol'
-import { cliPackage } from '../../config/packages.ts'
+import { cliPackage } from '../../base/packages.ts'
 import { type ChannelKind, InvalidHandleError, type Proof } from './kind.ts'
 
 const DAY_MS = 24 * 3_600_000

@@ -1,4 +1,4 @@
-import { type Perspective, ProofAbsent, Unreachable } from '../../core/network/perspective.ts'
+import { type Perspective, ProofAbsent, Unreachable } from '../../http/outbound/perspective.ts'
 import { askJson, ownProperty, ownString, unexpectedResponse } from './json-answer.ts'
 import { InvalidHandleError } from './kind.ts'
 import { parseDomain } from './names.ts'

@@ -4,8 +4,8 @@ import {
   parseTreeSizeAnswer,
   TREE_SIZE_TYPE,
 } from '@countersign/protocol'
-import type { Sender } from '../../core/network/open-sender.ts'
-import { type Page, ProofAbsent, Unreachable } from '../../core/network/perspective.ts'
+import type { Sender } from '../../http/outbound/open-sender.ts'
+import { type Page, ProofAbsent, Unreachable } from '../../http/outbound/perspective.ts'
 
 /** For one question with its answer. */
 const TIME_LIMIT_MS = 5000

@@ -10,10 +10,10 @@ import {
   parseSignatures,
   signaturesOf,
 } from '@countersign/protocol'
-import { Ed25519Verifier } from '../../core/crypto/ed25519.ts'
-import type { Database } from '../../core/database/database.ts'
-import type { LogEpochRow, LogWitnessRow } from '../../core/database/log-rows.ts'
-import type { Sender } from '../../core/network/open-sender.ts'
+import type { Database } from '../../database/database.ts'
+import type { LogEpochRow, LogWitnessRow } from '../../database/schema/log-rows.ts'
+import type { Sender } from '../../http/outbound/open-sender.ts'
+import { Ed25519Verifier } from '../../secrets/ed25519.ts'
 import { keyOfEpoch } from '../log-table.ts'
 import { WitnessQuestions } from './witness-questions.ts'
 import {

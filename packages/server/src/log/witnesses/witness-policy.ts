@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { type LogPolicy, PolicyError, parsePolicy } from '@countersign/protocol'
-import { type Settings, SettingsError } from '../../config/config.ts'
-import { transportOf } from '../../core/network/open-sender.ts'
-import { Unreachable } from '../../core/network/perspective.ts'
+import { type Settings, SettingsError } from '../../base/config.ts'
+import { transportOf } from '../../http/outbound/open-sender.ts'
+import { Unreachable } from '../../http/outbound/perspective.ts'
 
 /** Checkpoints stay far below the size of a note that verifiers read. */
 const MAX_WITNESSES = 16

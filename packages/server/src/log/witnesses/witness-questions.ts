@@ -7,10 +7,10 @@ import {
   signaturesOf,
   verifyCosignature,
 } from '@countersign/protocol'
-import { Ed25519Verifier } from '../../core/crypto/ed25519.ts'
-import type { Database } from '../../core/database/database.ts'
-import type { LogWitnessRow } from '../../core/database/log-rows.ts'
-import type { Sender } from '../../core/network/open-sender.ts'
+import type { Database } from '../../database/database.ts'
+import type { LogWitnessRow } from '../../database/schema/log-rows.ts'
+import type { Sender } from '../../http/outbound/open-sender.ts'
+import { Ed25519Verifier } from '../../secrets/ed25519.ts'
 import { readHashesFromDatabase } from '../log-table.ts'
 import { askWitness, type WitnessAnswer } from './ask-witness.ts'
 import { newestSigned, type SignedCheckpoint } from './witness-table.ts'

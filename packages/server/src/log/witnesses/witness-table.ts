@@ -1,5 +1,5 @@
-import type { Db, Tx } from '../../core/database/database.ts'
-import type { LogEpochRow, LogPendingRow, LogWitnessRow } from '../../core/database/log-rows.ts'
+import type { Db, Tx } from '../../database/database.ts'
+import type { LogEpochRow, LogPendingRow, LogWitnessRow } from '../../database/schema/log-rows.ts'
 import { currentEpoch } from '../log-table.ts'
 
 /** A checkpoint that the log has signed. */

@@ -8,7 +8,7 @@ import {
   type SignedRequest,
 } from '@countersign/protocol'
 import type { PageReadDeps } from '../../agents/find-agent.ts'
-import { didOfAgent } from '../../core/site.ts'
+import { didOfAgent } from '../../base/site.ts'
 import { type AgentCheck, checkAgent } from '../check-agent.ts'
 import { requestOf } from '../check-request.ts'
 import { SAMPLE_TAIL } from '../sample.ts'

@@ -1,6 +1,6 @@
 import type { PolicyInput } from '@countersign/gateway/internal'
 import { DEFAULT_ID_HEADER, DEFAULT_SHORT_NAME } from '@countersign/protocol'
-import type { Site } from '../../core/site.ts'
+import type { Site } from '../../base/site.ts'
 import { literal } from './literal.ts'
 
 /** Where a gateway runs. `proxy`: `countersign-gateway`, beside a proxy. */

@@ -14,7 +14,7 @@ import {
 } from '@countersign/gateway/internal'
 import { CodedError, type RawRequest, type SignedRequest } from '@countersign/protocol'
 import type { PageReadDeps } from '../../agents/find-agent.ts'
-import { rawRequestOf } from '../../verification/verify-signed-request.ts'
+import { rawRequestOf } from '../../agents/verification/verify-signed-request.ts'
 import {
   type AgentFault,
   buildRequest,

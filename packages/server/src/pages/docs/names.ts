@@ -1,5 +1,5 @@
 import type { Naming } from '@countersign/protocol'
-import { cliPackage, libraryPackage } from '../../config/packages.ts'
+import { cliPackage, libraryPackage } from '../../base/packages.ts'
 
 /** The names of a deployment, which replace the defaults in the documentation. */
 export interface DeploymentNames {

@@ -1,4 +1,4 @@
-import { Cookies } from '../../core/http/cookies.ts'
+import { Cookies } from '../../http/cookies.ts'
 import { type CurlContext, needsSession } from './curl-example.ts'
 import { ownExamples } from './examples.ts'
 import { nameSchemas } from './named-schemas.ts'

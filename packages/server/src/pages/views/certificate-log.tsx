@@ -1,5 +1,5 @@
 import { formatDay, KeyValue } from '@countersign/ui'
-import { timestamp } from '../../core/timestamp.ts'
+import { timestamp } from '../../base/timestamp.ts'
 import type { FaceProps } from './certificate-face.tsx'
 import { Clause } from './sheet.tsx'
 

@@ -1,4 +1,4 @@
-import type { Site } from '../../core/site.ts'
+import type { Site } from '../../base/site.ts'
 
 /** The deployment's data that every page needs. */
 export interface PageContext {

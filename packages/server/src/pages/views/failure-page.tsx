@@ -1,4 +1,4 @@
-import type { Failure } from '../../core/http/error-handler.ts'
+import type { Failure } from '../../http/error-handler.ts'
 import type { PageContext } from './context.ts'
 import { htmlOf } from './html.tsx'
 import { Shell } from './shell.tsx'

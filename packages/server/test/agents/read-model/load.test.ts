@@ -9,8 +9,8 @@ import { AgentIndex } from '../../../src/agents/read-model/agent-index.ts'
 import { loadAll } from '../../../src/agents/read-model/load.ts'
 import { OwnerCache } from '../../../src/agents/read-model/owner-cache.ts'
 import { loadOwner, loadRecord } from '../../../src/agents/read-model/rows.ts'
-import { readSettings } from '../../../src/config/config.ts'
-import type { AgentRow } from '../../../src/core/database/database.ts'
+import { readSettings } from '../../../src/base/config.ts'
+import type { AgentRow } from '../../../src/database/database.ts'
 
 /** Two full pages and a partial one. */
 const AGENTS = 4100

@@ -7,12 +7,12 @@ import { POSTGRES_ONLY } from '../../../../../test/support/postgres.ts'
 import { openRaw } from '../../../../../test/support/raw-database.ts'
 import { openOperator, testEnv } from '../../../../../test/support/service.ts'
 import { until } from '../../../../../test/support/until.ts'
-import { changeStatus } from '../../../src/agent-management/change-status.ts'
+import { insertAgent } from '../../../src/agents/claims/claim-table.ts'
+import { changeStatus } from '../../../src/agents/manage/change-status.ts'
 import { AgentReadModel } from '../../../src/agents/read-model/agent-read-model.ts'
-import { insertAgent } from '../../../src/claims/claim-table.ts'
-import { readSettings } from '../../../src/config/config.ts'
-import type { Database, Db } from '../../../src/core/database/database.ts'
-import { appendEvent } from '../../../src/core/database/event-table.ts'
+import { readSettings } from '../../../src/base/config.ts'
+import type { Database, Db } from '../../../src/database/database.ts'
+import { appendEvent } from '../../../src/database/event-table.ts'
 
 const LIMIT = 100
 

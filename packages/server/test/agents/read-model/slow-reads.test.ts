@@ -6,13 +6,13 @@ import type { KyselyPlugin, QueryResult, UnknownRow } from 'kysely'
 import { POSTGRES_ONLY } from '../../../../../test/support/postgres.ts'
 import { replaceKey } from '../../../../../test/support/replace-key.ts'
 import { type Operator, openOperator, testEnv } from '../../../../../test/support/service.ts'
-import { changeStatus } from '../../../src/agent-management/change-status.ts'
 import { agentByTail } from '../../../src/agents/agent-table.ts'
+import { insertAgent } from '../../../src/agents/claims/claim-table.ts'
+import { changeStatus } from '../../../src/agents/manage/change-status.ts'
 import { AgentReadModel } from '../../../src/agents/read-model/agent-read-model.ts'
-import { insertAgent } from '../../../src/claims/claim-table.ts'
-import { readSettings } from '../../../src/config/config.ts'
-import type { Db } from '../../../src/core/database/database.ts'
-import { appendEvent } from '../../../src/core/database/event-table.ts'
+import { readSettings } from '../../../src/base/config.ts'
+import type { Db } from '../../../src/database/database.ts'
+import { appendEvent } from '../../../src/database/event-table.ts'
 
 /** So small that almost every read evicts something else. */
 const LIMIT = 2

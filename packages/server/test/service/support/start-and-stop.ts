@@ -1,5 +1,5 @@
 import { pino } from 'pino'
-import { readSettings } from '../../../src/config/config.ts'
+import { readSettings } from '../../../src/base/config.ts'
 import { startService } from '../../../src/service/service.ts'
 
 /**

@@ -1,0 +1,258 @@
+import { describeBrowser, type NotificationKind } from '@countersign/protocol'
+import { didOfAgent, type Site } from '../../base/site.ts'
+import type { NotificationRow } from '../../database/schema/notification-rows.ts'
+import { providerLabel } from '../identity-of-owner.ts'
+import type { NotificationDetails } from './notify-owner.ts'
+import { selfDeclared } from './self-declared.ts'
+
+/** A notification in words. Plain text, in which names that somebody chose are quoted and cleaned. */
+export interface NotificationText {
+  /** What happened, in a sentence without a full stop. Also the subject of the e-mail. */
+  readonly title: string
+  /** What follows from it, and what to do. */
+  readonly text: string
+  /** The path of the page where the owner can act, or null. */
+  readonly link: string | null
+}
+
+type Describe = (details: NotificationDetails, site: Site) => NotificationText
+
+const TEXTS: Readonly<Record<NotificationKind, Describe>> = {
+  verification_expiring: ({ provider, expiresAt }, site) => ({
+    title: `Your verification by ${labelOf(provider, site)} expires on ${day(expiresAt)}`,
+    text: 'Verify your identity again before then. Otherwise, your agents lose the part of their grade that depends on it.',
+    link: '/dashboard/identity',
+  }),
+  verification_expired: ({ provider }, site) => ({
+    title: `Your verification by ${labelOf(provider, site)} has expired`,
+    text: 'It no longer counts for the grade of your agents. Verify your identity again to restore it.',
+    link: '/dashboard/identity',
+  }),
+  channel_expiring: (details, site) => ({
+    title: `The proof of ${channelOf(details, site)} expires on ${day(details.expiresAt)}`,
+    text: `Verify this channel of your agent ${agentOf(details, site)} again before then. Otherwise, it no longer counts for the agent’s grade.`,
+    link: channelLink(details, site),
+  }),
+  channel_failing: (details, site) => ({
+    title: `The proof of ${channelOf(details, site)} was not found`,
+    text: `The channel of your agent ${agentOf(details, site)} stays verified until at least ${minute(details.staleAt)}. Publish the proof again before then. If further checks do not find it, the channel no longer counts for the agent’s grade.`,
+    link: channelLink(details, site),
+  }),
+  channel_lost: (details, site) => ({
+    title: `${capital(channelOf(details, site))} no longer counts for the grade of an agent`,
+    text: `The agent is ${agentOf(details, site)}. Reason: ${LOST[String(details.reason)] ?? 'the channel is no longer verified'}.`,
+    link: hasChannel(details) ? channelLink(details, site) : agentLink(details, site),
+  }),
+  agent_key_changed: (details, site) => {
+    const [title, text] = KEY_EVENTS[String(details.event)] ?? KEY_CHANGED
+    return {
+      title,
+      text: `The agent is ${agentOf(details, site)}.${reasonOf(details)} ${text}`,
+      link: agentLink(details, site),
+    }
+  },
+  agent_suspended: (details, site) => ({
+    title: `An agent was suspended by ${BY[String(details.by)] ?? 'the service'}`,
+    text: `The agent is ${agentOf(details, site)}.${reasonOf(details)} Its grade is E until it is active again.`,
+    link: agentLink(details, site),
+  }),
+  agent_revoked: (details, site) => ({
+    title: `An agent was revoked by ${BY[String(details.by)] ?? 'the service'}`,
+    text: `The agent is ${agentOf(details, site)}.${reasonOf(details)} Its certificate cannot be restored.${IF_NOT_YOU}`,
+    link: agentLink(details, site),
+  }),
+  agents_revoked: (details) => ({
+    title: 'All of your agents were revoked',
+    text: `Somebody who was signed in to your account revoked them.${reasonOf(details)} Their certificates cannot be restored.${IF_NOT_YOU}`,
+    link: '/dashboard/agents',
+  }),
+  account_suspended: (details) => ({
+    title: 'The operator suspended your account',
+    text: `Your agents are suspended.${reasonOf(details)} Contact the operator of this service.`,
+    link: '/dashboard/agents',
+  }),
+  new_sign_in: ({ method, browser, signedInAt }) => ({
+    title: 'New sign-in to your account',
+    text: `${describeBrowser(String(browser))} signed in with ${METHODS[String(method)] ?? 'another method'} on ${minute(signedInAt)}. The name of the browser is self-declared.${IF_NOT_YOU}`,
+    link: '/dashboard/account',
+  }),
+  recovery_code_used: ({ browser, signedInAt }) => ({
+    title: 'A recovery code was used to sign in to your account',
+    text: `${describeBrowser(String(browser))} signed in on ${minute(signedInAt)}. The code cannot be used again. Add a passkey, so that you do not need another one.${IF_NOT_YOU}`,
+    link: '/dashboard/account',
+  }),
+  sign_in_method_added: (details, site) => ({
+    title: `${capital(methodOf(details, site))} added to your account`,
+    text: `It can be used to sign in.${IF_NOT_YOU}`,
+    link: '/dashboard/account',
+  }),
+  sign_in_method_removed: (details, site) => ({
+    title: `${capital(methodOf(details, site))} removed from your account`,
+    text: `It can no longer be used to sign in.${IF_NOT_YOU}`,
+    link: '/dashboard/account',
+  }),
+  email_address_added: ({ domain }) => ({
+    title: `An e-mail address at ${domain} was added to your account`,
+    text: `It is verified and receives your notifications.${IF_NOT_YOU}`,
+    link: '/dashboard/account',
+  }),
+  email_address_removed: ({ domain }) => ({
+    title: `An e-mail address at ${domain} was removed from your account`,
+    text: `It no longer receives notifications.${IF_NOT_YOU}`,
+    link: '/dashboard/account',
+  }),
+  verification_removed: ({ provider }, site) => ({
+    title: `Your verification by ${labelOf(provider, site)} was removed`,
+    text: `It no longer counts for the grade of your agents.${IF_NOT_YOU}`,
+    link: '/dashboard/identity',
+  }),
+  api_key_created: ({ name, scopes, expiresAt }) => ({
+    title: 'An API key was created for your account',
+    text: `Its name is ${selfDeclared(String(name))}. Scopes: ${String(scopes).replaceAll(' ', ', ')}. It expires on ${day(expiresAt)}. If you no longer need it, revoke it.${IF_NOT_YOU}`,
+    link: '/dashboard/account',
+  }),
+  webhook_disabled: ({ webhook, host, reason }) => ({
+    title: `Your webhook endpoint at ${host} was disabled`,
+    text: `${WEBHOOK_DISABLED[String(reason)] ?? 'Deliveries failed.'} New events are no longer delivered to it. Fix the receiver, then activate the endpoint again.`,
+    link: `/dashboard/webhooks/${webhook}`,
+  }),
+  email_undeliverable: ({ domain }) => ({
+    title: `E-mail to your address at ${domain} could not be delivered`,
+    text: 'The notification is listed here. Check the address, and remove it if you no longer use it.',
+    link: '/dashboard/account',
+  }),
+}
+
+const IF_NOT_YOU =
+  ' If this was not you, end all other sessions, remove sign-in methods and API keys that you do not know, and create new recovery codes.'
+
+const KEY_CHANGED = ['The key of an agent changed', 'See its key history.'] as const
+
+/** Title and text by the type of the event. */
+const KEY_EVENTS: Readonly<Record<string, readonly [string, string]>> = {
+  'agent.key_rotated': [
+    'An agent replaced its key',
+    'If you did not expect this, contest it within 72 hours: somebody may have used its former key.',
+  ],
+  'agent.key_contested': [
+    'You contested a change of an agent’s key',
+    `Its key history shows which key is current.${IF_NOT_YOU}`,
+  ],
+  'agent.key_recovery_started': [
+    'The recovery of an agent’s key was started',
+    `Give the recovery token to the operator of the agent. You can cancel the recovery until the new key takes effect.${IF_NOT_YOU}`,
+  ],
+  'agent.key_recovery_redeemed': [
+    'The recovery token of an agent was redeemed',
+    'The new key takes effect after the delay of the service. Until then, you can cancel the recovery.',
+  ],
+  'agent.key_recovery_vetoed': [
+    'An agent vetoed the recovery of its key',
+    'Its current key stays. If that key was stolen, start a recovery with the reason key_compromised.',
+  ],
+  'agent.key_recovery_cancelled': [
+    'The recovery of an agent’s key has ended without a new key',
+    'You can start another one.',
+  ],
+  'agent.key_recovered': [
+    'The recovered key of an agent took effect',
+    'The former key no longer works.',
+  ],
+}
+
+const LOST: Readonly<Record<string, string>> = {
+  'not-found': 'checks have not found its proof for three days',
+  expired: 'its proof has expired',
+  owner: 'it was removed from your account',
+  'proven-by-another': 'another owner has verified it as theirs',
+}
+
+const WEBHOOK_DISABLED: Readonly<Record<string, string>> = {
+  gone: 'It answered 410, which means that it wants no more deliveries.',
+  failing: 'No delivery has succeeded for 5 days.',
+  backlog: 'More than 100,000 deliveries were waiting for it.',
+}
+
+const BY: Readonly<Record<string, string>> = {
+  owner: 'its owner',
+  operator: 'the operator',
+  agent: 'the agent itself',
+  service: 'the service',
+}
+
+const METHODS: Readonly<Record<string, string>> = {
+  passkey: 'a passkey',
+  link: 'a sign-in link',
+  provider: 'an account at an identity provider',
+}
+
+/** @returns null for a kind of a newer release */
+export function describeNotification(
+  { kind, details }: Pick<NotificationRow, 'kind' | 'details'>,
+  site: Site,
+): NotificationText | null {
+  const describe = TEXTS[kind as NotificationKind] as Describe | undefined
+  return describe?.(JSON.parse(details) as NotificationDetails, site) ?? null
+}
+
+function labelOf(provider: unknown, site: Site): string {
+  return providerLabel(site, String(provider))
+}
+
+function agentOf({ agentId, tail }: NotificationDetails, site: Site): string {
+  return `${selfDeclared(String(agentId))} (label chosen at the claim, ${didOf(tail, site)})`
+}
+
+function channelOf({ channelKind, handle }: NotificationDetails, site: Site): string {
+  const label = site.channelKinds.get(String(channelKind))?.label ?? 'the channel'
+  return `${label} ${handle}`
+}
+
+function methodOf({ method, name, provider }: NotificationDetails, site: Site): string {
+  if (method === 'recovery-codes') return 'a new set of recovery codes was'
+  if (method === 'provider') return `an account at ${labelOf(provider, site)} was`
+  return `the passkey ${selfDeclared(String(name))} was`
+}
+
+/** Reasons are machine-readable words (`assertReason`). */
+function reasonOf({ reason }: NotificationDetails): string {
+  return reason === null || reason === undefined
+    ? ''
+    : ` Reason: ${String(reason).replaceAll(/[_-]+/g, ' ')}.`
+}
+
+/** A channel that was removed has no page. */
+function hasChannel({ reason }: NotificationDetails): boolean {
+  return reason !== 'proven-by-another' && reason !== 'owner'
+}
+
+function agentLink({ tail }: NotificationDetails, site: Site): string {
+  return `/dashboard/agents/${didOf(tail, site)}`
+}
+
+function channelLink(details: NotificationDetails, site: Site): string {
+  return `${agentLink(details, site)}/channels/${encodeURIComponent(String(details.channelId))}`
+}
+
+function didOf(tail: unknown, site: Site): string {
+  return didOfAgent(site, tail as Parameters<typeof didOfAgent>[1])
+}
+
+function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1)
+}
+
+const DAY = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC' })
+const MINUTE = new Intl.DateTimeFormat('en-GB', {
+  dateStyle: 'long',
+  timeStyle: 'short',
+  timeZone: 'UTC',
+})
+
+function day(at: unknown): string {
+  return DAY.format(Number(at))
+}
+
+function minute(at: unknown): string {
+  return `${MINUTE.format(Number(at))} UTC`
+}

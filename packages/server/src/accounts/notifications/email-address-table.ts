@@ -1,0 +1,88 @@
+import type { Db, Tx } from '../../database/database.ts'
+import type {
+  EmailAddressRow,
+  EmailPreferenceRow,
+} from '../../database/schema/notification-rows.ts'
+
+/** An owner's addresses, in the order in which they were added. */
+export function addressesOfOwner(db: Db, ownerId: number): Promise<EmailAddressRow[]> {
+  return db
+    .selectFrom('email_addresses')
+    .selectAll()
+    .where('owner_id', '=', ownerId)
+    .orderBy('added_at')
+    .orderBy('id')
+    .execute()
+}
+
+export function addressById(db: Db, id: string): Promise<EmailAddressRow | undefined> {
+  return db.selectFrom('email_addresses').selectAll().where('id', '=', id).executeTakeFirst()
+}
+
+export async function insertAddress(tx: Tx, row: EmailAddressRow): Promise<void> {
+  await tx.db.insertInto('email_addresses').values(row).execute()
+}
+
+/** Replaces the token of an address that is not verified. */
+export async function setAddressToken(
+  tx: Tx,
+  id: string,
+  token: Pick<EmailAddressRow, 'token_hash' | 'token_expires_at'>,
+): Promise<void> {
+  await tx.db
+    .updateTable('email_addresses')
+    .set(token)
+    .where('id', '=', id)
+    .where('verified_at', 'is', null)
+    .execute()
+}
+
+/** Uses up a token. Of concurrent callers, one gets the row. @param at milliseconds since the Unix epoch */
+export function redeemAddressToken(
+  tx: Tx,
+  id: string,
+  hash: Uint8Array,
+  at: number,
+): Promise<EmailAddressRow | undefined> {
+  return tx.db
+    .updateTable('email_addresses')
+    .set({ verified_at: at, token_hash: null, token_expires_at: null })
+    .where('id', '=', id)
+    .where('token_hash', '=', hash)
+    .where('token_expires_at', '>', at)
+    .returningAll()
+    .executeTakeFirst()
+}
+
+export function deleteAddress(
+  tx: Tx,
+  ownerId: number,
+  id: string,
+): Promise<EmailAddressRow | undefined> {
+  return tx.db
+    .deleteFrom('email_addresses')
+    .where('owner_id', '=', ownerId)
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirst()
+}
+
+/** The kinds of notification for which an owner has made a choice. */
+export function preferencesOfOwner(db: Db, ownerId: number): Promise<EmailPreferenceRow[]> {
+  return db
+    .selectFrom('email_preferences')
+    .selectAll()
+    .where('owner_id', '=', ownerId)
+    .orderBy('kind')
+    .execute()
+}
+
+export async function setPreference(tx: Tx, row: EmailPreferenceRow): Promise<void> {
+  await tx.db
+    .insertInto('email_preferences')
+    .values(row)
+    .onConflict((conflict) =>
+      conflict.columns(['owner_id', 'kind']).doUpdateSet({ enabled: row.enabled }),
+    )
+    .execute()
+}

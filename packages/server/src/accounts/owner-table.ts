@@ -1,0 +1,133 @@
+import type { Db, OwnerRow, Tx } from '../database/database.ts'
+import { prepared } from '../database/prepared.ts'
+
+/** Inserts an owner with the next id and returns the row. */
+export async function insertOwner(
+  tx: Tx,
+  owner: Pick<OwnerRow, 'username' | 'display_name' | 'created_at' | 'username_skeleton'>,
+): Promise<OwnerRow> {
+  const { last } = await tx.db
+    .selectFrom('owners')
+    .select((eb) => eb.fn.max('id').as('last'))
+    .executeTakeFirstOrThrow()
+  const row = {
+    ...owner,
+    id: (last ?? 0) + 1,
+    deleted_at: null,
+    user_handle: null,
+    suspended_at: null,
+    suspension_reason: null,
+    name_changed_at: null,
+    badge_copied_at: null,
+    onboarding_hidden_at: null,
+  }
+  await tx.db.insertInto('owners').values(row).execute()
+  return row
+}
+
+const selectById = prepared<{ id: number }, OwnerRow>((db, param) =>
+  db.selectFrom('owners').selectAll().where('id', '=', param('id')),
+)
+
+export async function ownerById(db: Db, id: number): Promise<OwnerRow | undefined> {
+  return (await selectById(db, { id }))[0]
+}
+
+export function ownerByUsername(db: Db, username: string): Promise<OwnerRow | undefined> {
+  return db.selectFrom('owners').selectAll().where('username', '=', username).executeTakeFirst()
+}
+
+/** The first owner whose username has this confusable skeleton, if any. */
+export function ownerBySkeleton(db: Db, skeleton: string): Promise<OwnerRow | undefined> {
+  return db
+    .selectFrom('owners')
+    .selectAll()
+    .where('username_skeleton', '=', skeleton)
+    .orderBy('id')
+    .executeTakeFirst()
+}
+
+/** A page of owners ordered by id, starting after the id `after`. */
+export function ownersAfter(db: Db, after: number, limit: number): Promise<OwnerRow[]> {
+  return db
+    .selectFrom('owners')
+    .selectAll()
+    .where('id', '>', after)
+    .orderBy('id')
+    .limit(limit)
+    .execute()
+}
+
+/** The public columns of an owner. */
+export type PublicOwnerRow = Pick<
+  OwnerRow,
+  'id' | 'username' | 'display_name' | 'deleted_at' | 'name_changed_at'
+>
+
+const selectPublic = prepared<{ after: number; limit: number }, PublicOwnerRow>((db, param) =>
+  db
+    .selectFrom('owners')
+    .select(['id', 'username', 'display_name', 'deleted_at', 'name_changed_at'])
+    .where('id', '>', param('after'))
+    .orderBy('id')
+    .limit(param('limit')),
+)
+
+/** A page of owners with their public columns only, ordered by id, starting after the id `after`. */
+export function publicOwnersAfter(db: Db, after: number, limit: number): Promise<PublicOwnerRow[]> {
+  return selectPublic(db, { after, limit })
+}
+
+/** Changes public columns of an owner. */
+export async function updateOwner(
+  tx: Tx,
+  id: number,
+  values: Partial<
+    Pick<OwnerRow, 'username' | 'display_name' | 'username_skeleton' | 'name_changed_at'>
+  >,
+): Promise<void> {
+  await tx.db.updateTable('owners').set(values).where('id', '=', id).execute()
+}
+
+/**
+ * Suspends an owner.
+ * @param at milliseconds since 1970
+ * @returns false, without a change, if the owner is suspended already
+ */
+export async function setSuspension(
+  tx: Tx,
+  id: number,
+  reason: string | null,
+  at: number,
+): Promise<boolean> {
+  const updated = await tx.db
+    .updateTable('owners')
+    .set({ suspended_at: at, suspension_reason: reason })
+    .where('id', '=', id)
+    .where('suspended_at', 'is', null)
+    .returning('id')
+    .execute()
+  return updated.length > 0
+}
+
+/** Lifts an owner's suspension. @returns false, without a change, if the owner is not suspended */
+export async function clearSuspension(tx: Tx, id: number): Promise<boolean> {
+  const updated = await tx.db
+    .updateTable('owners')
+    .set({ suspended_at: null, suspension_reason: null })
+    .where('id', '=', id)
+    .where('suspended_at', 'is not', null)
+    .returning('id')
+    .execute()
+  return updated.length > 0
+}
+
+/** Sets an owner's WebAuthn user handle, unless they have one. */
+export async function setUserHandle(tx: Tx, id: number, handle: string): Promise<void> {
+  await tx.db
+    .updateTable('owners')
+    .set({ user_handle: handle })
+    .where('id', '=', id)
+    .where('user_handle', 'is', null)
+    .execute()
+}

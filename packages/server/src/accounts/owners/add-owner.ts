@@ -1,0 +1,80 @@
+import {
+  assertNoImitation,
+  CodedError,
+  DISPLAY_NAME_PATTERN,
+  type Naming,
+  requireUsername,
+  usernameSkeleton,
+} from '@countersign/protocol'
+import type { Database, OwnerRow, Tx } from '../../database/database.ts'
+import { insertOwner, ownerBySkeleton } from '../owner-table.ts'
+import { assertNotInQuarantine } from '../username-quarantine.ts'
+
+export interface AddOwnerDeps {
+  readonly db: Database
+  readonly naming: Naming
+  readonly now: () => number
+}
+
+export interface NewOwner {
+  readonly username: string
+  readonly displayName: string
+}
+
+/**
+ * Adds an owner without a sign-in method; `countersignd owner add` then issues a sign-in link.
+ * @throws CodedError VALIDATION_ERROR if a name is invalid, or the username or a lookalike is taken
+ */
+export async function addOwner(deps: AddOwnerDeps, owner: NewOwner): Promise<OwnerRow> {
+  validateOwnerNames(deps.naming, owner)
+  return deps.db.write((tx) => insertNewOwner(tx, owner, deps.now()))
+}
+
+/** @throws CodedError VALIDATION_ERROR if a name is malformed or the username is reserved */
+export function validateOwnerNames(naming: Naming, { username, displayName }: NewOwner): void {
+  requireUsername(naming, username)
+  if (!DISPLAY_NAME_PATTERN.test(displayName)) {
+    throw new CodedError(
+      'VALIDATION_ERROR',
+      'A display name has 1 to 64 characters, is not blank, and contains no control characters and no text direction overrides.',
+    )
+  }
+  assertNoImitation('A display name', displayName)
+}
+
+/**
+ * Inserts an owner within the caller's transaction, which also adds the sign-in method.
+ * @param at milliseconds since the Unix epoch
+ * @throws CodedError VALIDATION_ERROR if the username or a lookalike is taken
+ */
+export async function insertNewOwner(tx: Tx, owner: NewOwner, at: number): Promise<OwnerRow> {
+  await assertUsernameAvailable(tx, owner.username, null, at)
+  return insertOwner(tx, {
+    username: owner.username,
+    display_name: owner.displayName,
+    created_at: at,
+    username_skeleton: usernameSkeleton(owner.username),
+  })
+}
+
+/**
+ * @param ownerId the owner who may already have this username, or null for a new owner
+ * @param at milliseconds since the Unix epoch
+ * @throws CodedError VALIDATION_ERROR if another owner has the username or a lookalike, or gave it up recently
+ */
+export async function assertUsernameAvailable(
+  tx: Pick<Tx, 'db'>,
+  username: string,
+  ownerId: number | null,
+  at: number,
+): Promise<void> {
+  await assertNotInQuarantine(tx.db, { namespace: 'owner', username, ownerId, at })
+  const taken = await ownerBySkeleton(tx.db, usernameSkeleton(username))
+  if (taken === undefined || taken.id === ownerId) return
+  throw new CodedError(
+    'VALIDATION_ERROR',
+    taken.username === username
+      ? `The username ${username} is taken.`
+      : `The username ${username} looks like one that is taken.`,
+  )
+}

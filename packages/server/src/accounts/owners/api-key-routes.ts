@@ -1,0 +1,47 @@
+import { apiKeysSchema, createdApiKeySchema, newApiKeySchema } from '@countersign/protocol'
+import { Type } from 'typebox'
+import type { App } from '../../http/server.ts'
+import { createApiKey, listApiKeys, revokeApiKey } from './api-keys.ts'
+import { noContent, type OwnerRouteContext, ownerSchema } from './owner-routes.ts'
+
+/** Registers the routes of the signed-in owner's API keys, which no API key can use. */
+export function apiKeyRoutes(app: App, { deps, signedIn }: OwnerRouteContext): void {
+  app.get('/api/account/api-keys', {
+    schema: ownerSchema({
+      operationId: 'listApiKeys',
+      summary: 'List the API keys of the owner, without their secrets',
+      response: { 200: apiKeysSchema() },
+    }),
+    handler: async (request) => {
+      const { ownerId } = await signedIn.require(request)
+      return { apiKeys: await listApiKeys(deps, ownerId) }
+    },
+  })
+
+  app.post('/api/account/api-keys', {
+    schema: ownerSchema({
+      operationId: 'createApiKey',
+      summary: 'Create an API key; needs a recent sign-in',
+      body: newApiKeySchema(),
+      response: { 201: createdApiKeySchema(deps.site.naming) },
+    }),
+    handler: async (request, reply) => {
+      const session = await signedIn.requireRecent(request)
+      return reply.code(201).send(await createApiKey(deps, session, request.body))
+    },
+  })
+
+  app.delete('/api/account/api-keys/:id', {
+    schema: ownerSchema({
+      operationId: 'revokeApiKey',
+      summary: 'Revoke an API key',
+      params: Type.Object({ id: Type.String({ description: 'the id in the list' }) }),
+      response: { 204: noContent('Revoked') },
+    }),
+    handler: async (request, reply) => {
+      const { ownerId } = await signedIn.require(request)
+      await revokeApiKey(deps, ownerId, request.params.id)
+      return reply.code(204).send(null as never)
+    },
+  })
+}

@@ -1,0 +1,161 @@
+import {
+  API_KEY_DEFAULT_DAYS,
+  type ApiKey,
+  type ApiKeyScope,
+  apiKeyPrefix,
+  CodedError,
+  type CreatedApiKey,
+  isApiKey,
+  MAX_API_KEYS,
+  type NewApiKey,
+} from '@countersign/protocol'
+import { timestamp } from '../../base/timestamp.ts'
+import type { ApiKeyRow, Tx } from '../../database/database.ts'
+import { appendEvent, type EventType } from '../../database/event-table.ts'
+import type { CoreDeps } from '../../secrets/core-deps.ts'
+import { hashToken } from '../../secrets/hash-token.ts'
+import { appendNotification } from '../notifications/notify-owner.ts'
+import { assertOwnerNotSuspended } from '../owner-suspension.ts'
+import {
+  apiKeyByHash,
+  apiKeysOfOwner,
+  deleteApiKey,
+  insertApiKey,
+  touchApiKey,
+} from './api-key-table.ts'
+import { assertStillSignedIn, type Session } from './session.ts'
+
+const DAY_MS = 86_400_000
+/** 128 bits, in hexadecimal after the prefix. */
+const KEY_BYTES = 16
+const ID_BYTES = 9
+/** `last_used_at` is updated at most this often. */
+const TOUCH_MS = 5 * 60_000
+
+/** The owner of a request that an API key authenticated. */
+export interface ApiKeyOwner {
+  readonly ownerId: number
+}
+
+/** Dependencies of everything that reads or writes API keys. */
+export type ApiKeyDeps = Pick<CoreDeps, 'db' | 'site' | 'now' | 'randomBytes'>
+
+/**
+ * Creates an API key. The database stores its SHA-256; the response is the only place where the key appears.
+ * @throws CodedError UNAUTHENTICATED if the session has ended, FORBIDDEN if the owner is suspended, CONFLICT if they have
+ *   20 keys already
+ */
+export async function createApiKey(
+  { db, site, now, randomBytes }: ApiKeyDeps,
+  session: Session,
+  { name, scopes, expiresInDays = API_KEY_DEFAULT_DAYS }: NewApiKey,
+): Promise<CreatedApiKey> {
+  const { ownerId } = session
+  const secret = apiKeyPrefix(site.naming) + Buffer.from(randomBytes(KEY_BYTES)).toString('hex')
+  const id = Buffer.from(randomBytes(ID_BYTES)).toString('base64url')
+  const row = await db.write(async (tx) => {
+    await assertStillSignedIn(tx, session)
+    await assertOwnerNotSuspended(tx.db, ownerId)
+    if ((await apiKeysOfOwner(tx.db, ownerId)).length >= MAX_API_KEYS) {
+      throw new CodedError(
+        'CONFLICT',
+        `You have ${MAX_API_KEYS} API keys, expired ones included. Revoke one that you no longer use.`,
+      )
+    }
+    const at = now()
+    const inserted: ApiKeyRow = {
+      ...{ hash: hashToken(secret), id, owner_id: ownerId, name, scopes: scopes.join(' ') },
+      ...{ last_four: secret.slice(-4), created_at: at, last_used_at: null },
+      expires_at: at + expiresInDays * DAY_MS,
+    }
+    await insertApiKey(tx, inserted)
+    await append(tx, 'owner.api_key_created', inserted, at)
+    await appendNotification(tx, {
+      ...{ ownerId, kind: 'api_key_created', subject: id, at },
+      details: { name, scopes: inserted.scopes, expiresAt: inserted.expires_at },
+    })
+    return inserted
+  })
+  return { ...describeApiKey(row), secret }
+}
+
+/**
+ * Revokes an API key. It works no longer from the response on, on every node.
+ * @throws CodedError NOT_FOUND if the owner has no such key
+ */
+export async function revokeApiKey(
+  { db, now }: Pick<ApiKeyDeps, 'db' | 'now'>,
+  ownerId: number,
+  id: string,
+): Promise<void> {
+  await db.write(async (tx) => {
+    const row = await deleteApiKey(tx, ownerId, id)
+    if (row === undefined) throw new CodedError('NOT_FOUND', 'You have no such API key.')
+    await append(tx, 'owner.api_key_revoked', row, now())
+  })
+}
+
+/** Without the name, which may contain anything: payloads outlive the account. */
+async function append(tx: Tx, type: EventType, row: ApiKeyRow, at: number): Promise<void> {
+  const { id, owner_id: ownerId, expires_at } = row
+  const payload = { apiKey: id, scopes: scopesOf(row), expiresAt: timestamp(expires_at) }
+  await appendEvent(tx, { seq: tx.nextSeq(), at, type, tail: null, ownerId, payload })
+}
+
+/** The API keys of an owner, newest first. */
+export async function listApiKeys(
+  { db }: Pick<ApiKeyDeps, 'db'>,
+  ownerId: number,
+): Promise<ApiKey[]> {
+  return (await apiKeysOfOwner(db.read, ownerId)).map(describeApiKey)
+}
+
+/** An API key as responses show it. */
+function describeApiKey(row: ApiKeyRow): ApiKey {
+  return {
+    id: row.id,
+    name: row.name,
+    scopes: scopesOf(row),
+    lastFour: row.last_four,
+    createdAt: timestamp(row.created_at),
+    expiresAt: timestamp(row.expires_at),
+    lastUsedAt: row.last_used_at === null ? null : timestamp(row.last_used_at),
+  }
+}
+
+function scopesOf({ scopes }: ApiKeyRow): ApiKeyScope[] {
+  return scopes.split(' ') as ApiKeyScope[]
+}
+
+/**
+ * Authenticates a request by an API key, and records its use. Reads the database each time, so that a revocation is
+ * effective on every node and worker at once.
+ * @param scope what the operation needs; null if no API key may use it
+ * @throws CodedError FORBIDDEN if the key lacks the scope or the owner is suspended, UNAUTHENTICATED if the key is
+ *   unknown, expired or revoked
+ */
+export async function authenticateApiKey(
+  { db, site, now }: Pick<ApiKeyDeps, 'db' | 'site' | 'now'>,
+  text: string,
+  scope: ApiKeyScope | null,
+): Promise<ApiKeyOwner> {
+  const row = isApiKey(site.naming, text) ? await apiKeyByHash(db.read, hashToken(text)) : undefined
+  const at = now()
+  if (row === undefined || row.expires_at <= at) {
+    throw new CodedError(
+      'UNAUTHENTICATED',
+      'This API key is unknown, expired or revoked. Create one on the account page of the dashboard.',
+    )
+  }
+  if (scope === null) {
+    throw new CodedError('FORBIDDEN', 'No API key can do this. Sign in on the dashboard.')
+  }
+  if (!scopesOf(row).includes(scope)) {
+    throw new CodedError('FORBIDDEN', `This API key does not have the scope ${scope}.`)
+  }
+  await assertOwnerNotSuspended(db.read, row.owner_id)
+  if (at - (row.last_used_at ?? 0) >= TOUCH_MS) {
+    await db.write((tx) => touchApiKey(tx, row.hash, at))
+  }
+  return { ownerId: row.owner_id }
+}

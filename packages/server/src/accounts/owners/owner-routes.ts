@@ -1,0 +1,180 @@
+import { type ApiKeyScope, CodedError, ERROR_STATUS, errorSchema } from '@countersign/protocol'
+import type { FastifyReply, FastifyRequest, FastifySchema } from 'fastify'
+import type { Cookies } from '../../http/cookies.ts'
+import { toCodedError } from '../../http/errors.ts'
+import type { Providers } from '../providers/providers.ts'
+import { type ApiKeyDeps, type ApiKeyOwner, authenticateApiKey } from './api-keys.ts'
+import { failureOf } from './callback-failure.ts'
+import type { OwnerDeps } from './owner-deps.ts'
+import {
+  assertRecentSignIn,
+  type Browser,
+  findSession,
+  SESSION_LIFETIME_MS,
+  type Session,
+  type SessionDeps,
+} from './session.ts'
+
+/**
+ * What the routes for signed-in owners share.
+ * @typeParam Deps the dependencies of the capability's own rules
+ */
+export interface OwnerRouteContext<Deps = OwnerDeps> {
+  readonly deps: Deps
+  readonly cookies: Cookies
+  readonly signedIn: SignedIn
+}
+
+/** The member of a route's schema that names the scope with which API keys may use it. OpenAPI shows it too. */
+const API_KEY_SCOPE = 'x-api-key-scope'
+
+/** The schema member for a route that API keys with a scope may use. Its handler calls `SignedIn.owner`. */
+export function forApiKeys(scope: ApiKeyScope) {
+  return { [API_KEY_SCOPE]: scope }
+}
+
+/** Adds the error responses and the OpenAPI tag of the owners' API to a route's schema. */
+export function ownerSchema<T extends FastifySchema & { response: object }>(schema: T) {
+  return {
+    tags: ['owner'],
+    ...schema,
+    response: { '4xx': errorSchema(), '5xx': errorSchema(), ...schema.response },
+  }
+}
+
+/** The schema of a response without a body. */
+export function noContent(description: string) {
+  return { type: 'null', description } as const
+}
+
+/** The text after `Bearer` in a request's `Authorization` header, or null. */
+function bearerOf({ headers }: FastifyRequest): string | null {
+  return /^Bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1] ?? null
+}
+
+/** Finds the session or the API key of a request, and sets the session cookie. */
+export class SignedIn {
+  readonly #deps: SessionDeps & ApiKeyDeps
+  readonly #cookies: Cookies
+
+  constructor(deps: SessionDeps & ApiKeyDeps, cookies: Cookies) {
+    this.#deps = deps
+    this.#cookies = cookies
+  }
+
+  /**
+   * The owner of a request with a session, or with an API key that has the scope of the route.
+   * @throws CodedError UNAUTHENTICATED, FORBIDDEN; VALIDATION_ERROR if the request has both
+   */
+  async owner(request: FastifyRequest): Promise<Session | ApiKeyOwner> {
+    const key = bearerOf(request)
+    if (key === null) return this.require(request)
+    if (this.#cookies.read(request, 'session') !== null) throw ambiguousError()
+    const schema = request.routeOptions.schema as { [API_KEY_SCOPE]?: ApiKeyScope } | undefined
+    return authenticateApiKey(this.#deps, key, schema?.[API_KEY_SCOPE] ?? null)
+  }
+
+  /**
+   * The valid session of a request, or null.
+   * @throws CodedError FORBIDDEN or UNAUTHENTICATED if the request has an API key: no key can do what needs a session
+   */
+  async find(request: FastifyRequest): Promise<Session | null> {
+    const key = bearerOf(request)
+    if (key !== null) {
+      if (this.#cookies.read(request, 'session') !== null) throw ambiguousError()
+      await authenticateApiKey(this.#deps, key, null)
+    }
+    const token = this.#cookies.read(request, 'session')
+    return token === null ? null : findSession(this.#deps, token)
+  }
+
+  /** @throws CodedError UNAUTHENTICATED if there is no valid session */
+  async require(request: FastifyRequest): Promise<Session> {
+    const session = await this.find(request)
+    if (session !== null) return session
+    throw new CodedError('UNAUTHENTICATED', 'Sign in first.')
+  }
+
+  /** @throws CodedError UNAUTHENTICATED, or RECENT_SIGN_IN_REQUIRED if the sign-in is older than 10 minutes */
+  async requireRecent(request: FastifyRequest): Promise<Session> {
+    const session = await this.require(request)
+    assertRecentSignIn(session, this.#deps.now())
+    return session
+  }
+
+  /** What a sign-in records about the browser. */
+  async browser(request: FastifyRequest): Promise<Browser> {
+    return {
+      session: await this.find(request),
+      userAgent: request.headers['user-agent'] ?? '',
+    }
+  }
+
+  /** @param token from `startSession` */
+  setCookie(reply: FastifyReply, token: string): void {
+    this.#cookies.write(reply, 'session', token, SESSION_LIFETIME_MS / 1000)
+  }
+
+  clearCookie(reply: FastifyReply): void {
+    this.#cookies.clear(reply, 'session')
+  }
+}
+
+function ambiguousError(): CodedError {
+  return new CodedError(
+    'VALIDATION_ERROR',
+    'The request has a session cookie and an API key. Send only one of them.',
+  )
+}
+
+const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS'])
+
+/**
+ * A hook against cross-site request forgery: rejects state-changing requests from other origins with 403. Browsers send
+ * `Origin` with every request that is not GET or HEAD; programs that are not browsers may omit it.
+ * @param baseUrl the service's own origin
+ */
+export function rejectCrossOrigin(baseUrl: string) {
+  return (request: FastifyRequest, _reply: unknown, done: (error?: Error) => void): void => {
+    done(
+      SAFE_METHODS.has(request.method) || isSameOrigin(request, baseUrl)
+        ? undefined
+        : crossOriginError(),
+    )
+  }
+}
+
+function isSameOrigin({ headers }: FastifyRequest, baseUrl: string): boolean {
+  const { origin, 'sec-fetch-site': site } = headers
+  if (origin !== undefined && origin !== baseUrl) return false
+  return site === undefined || site === 'same-origin'
+}
+
+function crossOriginError(): CodedError {
+  return new CodedError('FORBIDDEN', 'This request must come from a page of this service (Origin).')
+}
+
+/**
+ * Logs why a provider's callback failed, and describes the failure for the dashboard.
+ * @param id the provider's id, from the URL of the callback
+ * @returns the query of the dashboard page that shows it: codes and ids only
+ */
+export function callbackFailureQuery(
+  error: unknown,
+  request: FastifyRequest,
+  providers: Providers,
+  id: string,
+): Record<string, string> {
+  const { code, message, cause } = toCodedError(error)
+  const outcome = { code: failureOf(error), request: request.id }
+  const provider = providers.all.some((each) => each.id === id) ? id : null
+  if (provider === null) {
+    // Anyone can request this path with any text, which must not fill the log.
+    request.log.debug({ requestId: request.id }, message)
+    return { failed: 'unknown', ...outcome }
+  }
+  // A rejected callback can be an attack, so the operator gets the cause. Causes hold no text from outside.
+  const level = ERROR_STATUS[code] >= 500 ? 'error' : 'warn'
+  request.log[level]({ err: cause, provider, requestId: request.id }, message)
+  return { failed: provider, ...outcome }
+}

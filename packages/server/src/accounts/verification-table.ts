@@ -1,0 +1,39 @@
+import type { Db, IdentityVerificationRow } from '../database/database.ts'
+import { prepared } from '../database/prepared.ts'
+
+const selectOfOwner = prepared<{ ownerId: number }, IdentityVerificationRow>((db, param) =>
+  db
+    .selectFrom('identity_verifications')
+    .selectAll()
+    .where('owner_id', '=', param('ownerId'))
+    .orderBy('verified_at'),
+)
+
+/** All verifications of an owner, expired ones included, oldest first. */
+export function verificationsOfOwner(db: Db, ownerId: number): Promise<IdentityVerificationRow[]> {
+  return selectOfOwner(db, { ownerId })
+}
+
+/** The public columns of a verification, with its owner. */
+export type VerificationOfOwner = Pick<
+  IdentityVerificationRow,
+  'owner_id' | 'provider' | 'assurance' | 'verified_at' | 'expires_at' | 'published_name'
+>
+
+const selectBetween = prepared<{ from: number; to: number }, VerificationOfOwner>((db, param) =>
+  db
+    .selectFrom('identity_verifications')
+    .select(['owner_id', 'provider', 'assurance', 'verified_at', 'expires_at', 'published_name'])
+    .where('owner_id', '>=', param('from'))
+    .where('owner_id', '<=', param('to'))
+    .orderBy('verified_at'),
+)
+
+/** The verifications of all owners with `from` <= id <= `to`, oldest first. */
+export function verificationsBetween(
+  db: Db,
+  from: number,
+  to: number,
+): Promise<VerificationOfOwner[]> {
+  return selectBetween(db, { from, to })
+}

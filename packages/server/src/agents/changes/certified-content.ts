@@ -1,0 +1,99 @@
+import {
+  ASSURANCES,
+  type Assurance,
+  type Grade,
+  gradeOf,
+  isCurrent,
+  strongestVerification,
+  type VerificationFact,
+} from '@countersign/protocol'
+import type { StatusEntryRow } from '../../database/database.ts'
+import type { AgentView } from '../agent-record.ts'
+
+/** What certificates with one status entry state about an agent, as far as it can get worse. */
+export interface CertifiedContent {
+  /** The number of the key among the agent's keys. */
+  readonly keySequence: number
+  readonly grade: Grade
+  /** The provider of the strongest verification, and its assurance. Null: not verified. */
+  readonly identityMethod: string | null
+  readonly assurance: Assurance | null
+}
+
+/** The verification that a certificate states. */
+export type StatedVerification = Pick<CertifiedContent, 'identityMethod' | 'assurance'>
+
+/** What is true of an agent now. */
+export interface Standing {
+  readonly keySequence: number
+  readonly grade: Grade
+  /** Of its owner; may include expired ones. */
+  readonly verifications: readonly VerificationFact[]
+}
+
+/** What a certificate of an agent states at a time, in milliseconds since 1970. */
+export function certifiedContentOf({ agent, owner }: AgentView, now: number): CertifiedContent {
+  const { status, profile } = agent
+  const { verifications } = owner
+  const { grade } = gradeOf({ status, verifications, channels: profile.channels, now })
+  return contentOfStanding({ keySequence: profile.keySequence, grade, verifications }, now)
+}
+
+/** What a certificate would state. @param at milliseconds since 1970 */
+export function contentOfStanding(
+  { keySequence, grade, verifications }: Standing,
+  at: number,
+): CertifiedContent {
+  const strongest = strongestVerification(verifications, at)
+  return {
+    keySequence,
+    grade,
+    identityMethod: strongest?.provider ?? null,
+    assurance: strongest?.assurance ?? null,
+  }
+}
+
+export function contentOfEntry(row: StatusEntryRow): CertifiedContent {
+  return {
+    keySequence: row.key_sequence,
+    grade: row.grade,
+    identityMethod: row.identity_method,
+    assurance: row.assurance,
+  }
+}
+
+export function isSameContent(a: CertifiedContent, b: CertifiedContent): boolean {
+  return (
+    a.keySequence === b.keySequence &&
+    a.grade === b.grade &&
+    a.identityMethod === b.identityMethod &&
+    a.assurance === b.assurance
+  )
+}
+
+/**
+ * Whether everything that a certificate states is still true, or has become better. A lost verification makes it untrue even if
+ * the grade stays the same, because the certificate names the provider.
+ * @param at milliseconds since 1970
+ */
+export function stillHolds(content: CertifiedContent, standing: Standing, at: number): boolean {
+  if (content.keySequence !== standing.keySequence) return false
+  // Grades are letters, and A is the best.
+  if (standing.grade > content.grade) return false
+  return isStillVerified(content, standing.verifications, at)
+}
+
+/** Whether the verification that a certificate states is still there. @param at milliseconds since 1970 */
+export function isStillVerified(
+  { identityMethod, assurance }: StatedVerification,
+  verifications: readonly VerificationFact[],
+  at: number,
+): boolean {
+  if (identityMethod === null || assurance === null) return true
+  return verifications.some(
+    (each) =>
+      each.provider === identityMethod &&
+      isCurrent(each, at) &&
+      ASSURANCES.indexOf(each.assurance) >= ASSURANCES.indexOf(assurance),
+  )
+}

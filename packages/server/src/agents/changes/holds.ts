@@ -1,0 +1,97 @@
+import { KEY_COMPROMISED } from '@countersign/protocol'
+import { ownerById } from '../../accounts/owner-table.ts'
+import type { AgentRow, Db, Tx } from '../../database/database.ts'
+import { OWNER_SUSPENDED, unrevokedAgentsOfKey } from '../agent-table.ts'
+import { isCompromised } from '../keys/agent-key-table.ts'
+import {
+  deleteSuspendedKey,
+  insertSuspendedKey,
+  suspensionOfKey,
+} from '../keys/suspended-key-table.ts'
+import { type NewStatus, writeStatus } from './write-status.ts'
+
+/** The reason why an agent cannot be active. */
+export interface Hold extends Pick<NewStatus, 'reason' | 'setBy'> {
+  /** For people. */
+  readonly message: string
+}
+
+/** Finds what keeps an agent from being active: a compromised key, or a suspension of its key or of its owner. */
+export async function holdOf(db: Db, agent: AgentRow): Promise<Hold | null> {
+  if (await isCompromised(db, agent.public_key)) {
+    const message = 'The key of this agent was reported as compromised. It cannot be reactivated.'
+    return { reason: KEY_COMPROMISED, setBy: 'service', message }
+  }
+  const suspension = await suspensionOfKey(db, agent.public_key)
+  if (suspension !== undefined) {
+    const message = 'The operator suspended the key of this agent; only they can lift it.'
+    return { reason: suspension.reason, setBy: 'operator', message }
+  }
+  const owner = await ownerById(db, agent.owner_id)
+  if (owner === undefined || owner.suspended_at === null) return null
+  const message = 'The operator suspended the owner of this agent; only they can lift it.'
+  return { reason: OWNER_SUSPENDED, setBy: 'operator', message }
+}
+
+/**
+ * Suspends a key for the operator: suspends its active agents, of all owners. Until `liftKeySuspension`, claims of the key are
+ * refused and its agents cannot be reactivated, even if an owner revokes them.
+ * @param at milliseconds since the Unix epoch
+ * @returns false, without a change, if the key is suspended already
+ */
+export async function suspendKey(
+  tx: Tx,
+  publicKey: Uint8Array,
+  reason: string | null,
+  at: number,
+): Promise<boolean> {
+  const row = { public_key: publicKey, reason, suspended_at: at }
+  if (!(await insertSuspendedKey(tx, row))) return false
+  for (const agent of await unrevokedAgentsOfKey(tx.db, publicKey)) {
+    if (agent.status !== 'active') continue
+    await writeStatus(tx, agent, { to: 'suspended', reason, setBy: 'operator' }, at)
+  }
+  return true
+}
+
+/**
+ * Lifts the operator's suspension of a key. Its agents become active again, except those that are suspended for another reason.
+ * @param at milliseconds since the Unix epoch
+ * @returns false, without a change, if the key is not suspended
+ */
+export async function liftKeySuspension(
+  tx: Tx,
+  publicKey: Uint8Array,
+  reason: string | null,
+  at: number,
+): Promise<boolean> {
+  if (!(await deleteSuspendedKey(tx, publicKey))) return false
+  for (const agent of await unrevokedAgentsOfKey(tx.db, publicKey)) {
+    const { status, status_set_by: setBy } = agent
+    if (status === 'suspended' && setBy === 'operator') await resume(tx, agent, reason, at)
+  }
+  return true
+}
+
+/**
+ * Reactivates an agent whose suspension by the operator was lifted. If something else holds it, it stays suspended, with
+ * that as its reason.
+ * @param reason recorded if the agent becomes active
+ * @returns whether it became active
+ */
+export async function resume(
+  tx: Tx,
+  agent: AgentRow,
+  reason: string | null,
+  at: number,
+): Promise<boolean> {
+  const hold = await holdOf(tx.db, agent)
+  if (hold === null) {
+    await writeStatus(tx, agent, { to: 'active', reason, setBy: 'operator' }, at)
+    return true
+  }
+  if (hold.reason !== agent.status_reason || hold.setBy !== agent.status_set_by) {
+    await writeStatus(tx, agent, { to: 'suspended', reason: hold.reason, setBy: hold.setBy }, at)
+  }
+  return false
+}

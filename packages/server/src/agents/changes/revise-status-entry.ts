@@ -1,0 +1,61 @@
+import { STATUS_VALUES } from '@countersign/protocol'
+import type { AgentRow, StatusEntryRow, Tx } from '../../database/database.ts'
+import {
+  contentOfEntry,
+  contentOfStanding,
+  type Standing,
+  stillHolds,
+} from './certified-content.ts'
+import { currentEntry, replaceEntry, setEntry } from './status-entry-table.ts'
+
+/** An agent as it is after a change. */
+export type RevisedAgent = Pick<AgentRow, 'tail' | 'status' | 'key_sequence'>
+
+/**
+ * Brings the status of an agent's certificates up to date, in the transaction of the change that affects it: suspended, valid
+ * again, or invalid. If a certificate states more than is true now, its entry becomes invalid and the agent gets another.
+ * An agent without a certificate has no entry, and nothing is written.
+ * @param entry the agent's current entry, if any
+ * @param at milliseconds since 1970
+ */
+export async function reviseEntry(
+  tx: Tx,
+  entry: StatusEntryRow | undefined,
+  { status, key_sequence: keySequence }: RevisedAgent,
+  evidence: Omit<Standing, 'keySequence'>,
+  at: number,
+): Promise<void> {
+  if (entry === undefined) return
+  if (status === 'revoked') return setEntry(tx, entry, STATUS_VALUES.invalid, at)
+  if (status === 'suspended') {
+    if (entry.value === STATUS_VALUES.suspended) return
+    return setEntry(tx, entry, STATUS_VALUES.suspended, at)
+  }
+  const standing = { keySequence, ...evidence }
+  if (!stillHolds(contentOfEntry(entry), standing, at)) {
+    await replaceEntry(tx, entry, contentOfStanding(standing, at), at)
+  } else if (entry.value !== STATUS_VALUES.valid) {
+    await setEntry(tx, entry, STATUS_VALUES.valid, at)
+  }
+}
+
+/**
+ * Makes the certificates with an agent's former key invalid. An active agent gets another entry at once; one that is not gets it
+ * with its next certificate.
+ */
+export async function reviseAfterNewKey(
+  tx: Tx,
+  { tail, status, key_sequence: keySequence }: RevisedAgent,
+  at: number,
+): Promise<void> {
+  const entry = await currentEntry(tx.db, tail)
+  if (entry === undefined) return
+  if (status !== 'active') return setEntry(tx, entry, STATUS_VALUES.invalid, at)
+  await replaceEntry(tx, entry, { ...contentOfEntry(entry), keySequence }, at)
+}
+
+/** Makes an agent's certificates invalid for good, because its key was burned. */
+export async function invalidateEntry(tx: Tx, tail: string, at: number): Promise<void> {
+  const entry = await currentEntry(tx.db, tail)
+  if (entry !== undefined) await setEntry(tx, entry, STATUS_VALUES.invalid, at)
+}

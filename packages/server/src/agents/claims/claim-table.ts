@@ -1,0 +1,285 @@
+import { CONTEST_WINDOW_MS } from '@countersign/protocol'
+import { SqliteAdapter, sql } from 'kysely'
+import { verificationsOfOwner } from '../../accounts/verification-table.ts'
+import type {
+  AgentRow,
+  ClaimTokenRow,
+  Db,
+  IdentityVerificationRow,
+  Tx,
+} from '../../database/database.ts'
+import { appendEvent, type NewEvent } from '../../database/event-table.ts'
+import { prepared } from '../../database/prepared.ts'
+import type { LogQueueRow } from '../../database/schema/log-rows.ts'
+import { insertQueued, insertQueuedRows } from '../changes/log-queue-table.ts'
+import { thumbprintBytes } from '../keys/key-thumbprint-table.ts'
+import { type KeyUse, keyUseOf } from '../keys/key-use.ts'
+
+/** Invalidates the owner's unused tokens. `now` is in milliseconds since 1970. */
+export async function supersedeTokens(tx: Tx, ownerId: number, now: number): Promise<void> {
+  await tx.db
+    .updateTable('claim_tokens')
+    .set({ superseded_at: now })
+    .where('owner_id', '=', ownerId)
+    .where('used_at', 'is', null)
+    .where('superseded_at', 'is', null)
+    .execute()
+}
+
+/**
+ * Inserts the tokens of one issuance.
+ * @throws Error if an earlier issuance was not superseded: the unique index allows one live token for each position
+ */
+export async function insertTokens(
+  tx: Tx,
+  hashes: readonly Uint8Array[],
+  token: Pick<ClaimTokenRow, 'owner_id' | 'created_at' | 'expires_at'>,
+): Promise<void> {
+  const rows = hashes.map((hash, position) => {
+    return { ...token, hash, position, used_at: null, superseded_at: null }
+  })
+  await tx.db.insertInto('claim_tokens').values(rows).execute()
+}
+
+const selectToken = prepared<{ hash: Uint8Array }, ClaimTokenRow>((db, param) =>
+  db.selectFrom('claim_tokens').selectAll().where('hash', '=', param('hash')),
+)
+
+export async function tokenByHash(db: Db, hash: Uint8Array): Promise<ClaimTokenRow | undefined> {
+  return (await selectToken(db, { hash }))[0]
+}
+
+/** The decoded values of a claim request. */
+export interface DecodedClaim {
+  /** SHA-256 of the claim token, 32 bytes. */
+  readonly tokenHash: Uint8Array
+  /** 32 bytes. */
+  readonly publicKey: Uint8Array
+  /** The label that the owner chose. */
+  readonly agentId: string
+  /** 64 bytes. */
+  readonly signature: Uint8Array
+}
+
+/** The data that decide the outcome of a claim. They cannot change during the write transaction that reads them. */
+export interface ClaimState extends KeyUse {
+  readonly token: ClaimTokenRow | undefined
+  /** The verifications of the owner to whom the token was issued. */
+  readonly verifications: readonly IdentityVerificationRow[]
+}
+
+/**
+ * Reads the states of several claims, in the order of the claims. In PostgreSQL, where each statement costs a round trip, all
+ * claims share two statements. In SQLite, each claim uses prepared statements.
+ * @param at milliseconds since 1970
+ */
+export function claimStates(
+  tx: Tx,
+  claims: readonly DecodedClaim[],
+  at: number,
+): Promise<ClaimState[]> {
+  const read = isSqlite(tx.db) ? claimStatesInSqlite : claimStatesInPostgres
+  return read(tx.db, claims, at)
+}
+
+/** The rows that successful claims write. */
+export interface Minted {
+  readonly tokenHashes: readonly Uint8Array[]
+  readonly agents: readonly NewAgent[]
+  readonly events: readonly NewEvent[]
+  /** What the transparency log will say of them. */
+  readonly queued: readonly LogQueueRow[]
+}
+
+export type NewAgent = Pick<
+  AgentRow,
+  'seq' | 'tail' | 'public_key' | 'agent_id' | 'owner_id' | 'claimed_at' | 'grade'
+> &
+  Partial<Pick<AgentRow, 'key_thumbprint'>>
+
+/**
+ * Redeems tokens and inserts the claimed agents, their events and their entries for the transparency log.
+ * @throws Error if a token cannot be redeemed or a pair is taken. The conditional update and the unique index enforce this
+ * independently of what was read before.
+ */
+export async function insertMinted(tx: Tx, minted: Minted, now: number): Promise<void> {
+  await (isSqlite(tx.db) ? insertInSqlite : insertInPostgres)(tx, minted, now)
+}
+
+function isSqlite(db: Db): boolean {
+  return db.getExecutor().adapter instanceof SqliteAdapter
+}
+
+/** No owner has this id. */
+const NOBODY = -1
+
+async function claimStatesInSqlite(
+  db: Db,
+  claims: readonly DecodedClaim[],
+  at: number,
+): Promise<ClaimState[]> {
+  const states: ClaimState[] = []
+  for (const { tokenHash, publicKey, agentId } of claims) {
+    const token = await tokenByHash(db, tokenHash)
+    const ownerId = token?.owner_id
+    states.push({
+      token,
+      verifications: ownerId === undefined ? [] : await verificationsOfOwner(db, ownerId),
+      ...(await keyUseOf(db, { publicKey, agentId, ownerId: ownerId ?? NOBODY }, null, at)),
+    })
+  }
+  return states
+}
+
+type StateRow = (ClaimTokenRow | { readonly hash: null }) & {
+  readonly pair_taken: boolean
+  readonly pair_reserved: boolean
+  /** Null if there is no such token. */
+  readonly held_by_another: boolean | null
+  /** Null if there is no such token. */
+  readonly reserved_by_another: boolean | null
+  readonly key_compromised: boolean
+  readonly key_suspended: boolean
+}
+
+async function claimStatesInPostgres(
+  db: Db,
+  claims: readonly DecodedClaim[],
+  at: number,
+): Promise<ClaimState[]> {
+  const hashes = claims.map(({ tokenHash }) => tokenHash)
+  const keys = claims.map(({ publicKey }) => publicKey)
+  const labels = claims.map(({ agentId }) => agentId)
+  const [states, verified] = await Promise.all([
+    sql<StateRow>`select token.*,
+        exists (select from agents
+          where public_key = claim.key and agent_id = claim.label and pair_slot = 0) as pair_taken,
+        exists (select from agent_keys join agents using (tail)
+          where agent_keys.public_key = claim.key and state = 'retired' and agent_id = claim.label
+            and status <> 'revoked' and valid_until > ${at - CONTEST_WINDOW_MS}::bigint)
+          as pair_reserved,
+        exists (select from agents
+          where public_key = claim.key and owner_id <> token.owner_id and status <> 'revoked')
+          as held_by_another,
+        exists (select from agent_keys join agents using (tail)
+          where agent_keys.public_key = claim.key and state = 'retired'
+            and owner_id <> token.owner_id) as reserved_by_another,
+        exists (select from agent_keys
+          where public_key = claim.key and state = 'compromised') as key_compromised,
+        exists (select from suspended_keys where public_key = claim.key) as key_suspended
+      from unnest(${hashes}::bytea[], ${keys}::bytea[], ${labels}::text[])
+        with ordinality as claim (hash, key, label, place)
+      left join claim_tokens as token on token.hash = claim.hash
+      order by claim.place`.execute(db),
+    sql<IdentityVerificationRow>`select * from identity_verifications
+      where owner_id in (select owner_id from claim_tokens where hash = any(${hashes}::bytea[]))
+      order by verified_at`.execute(db),
+  ])
+  const verifications = Map.groupBy(verified.rows, ({ owner_id }) => owner_id)
+  return states.rows.map((row) => ({
+    token: row.hash === null ? undefined : row,
+    verifications: (row.hash === null ? undefined : verifications.get(row.owner_id)) ?? [],
+    isPairTaken: row.pair_taken,
+    isPairReserved: row.pair_reserved,
+    isReservedByOtherOwner: row.reserved_by_another === true,
+    isOwnFormerKey: false,
+    isHeldByOtherOwner: row.held_by_another === true,
+    isKeyCompromised: row.key_compromised,
+    isKeySuspended: row.key_suspended,
+  }))
+}
+
+const redeem = prepared<{ hash: Uint8Array; now: number }, { owner_id: number }>((db, param) =>
+  db
+    .updateTable('claim_tokens')
+    .set({ used_at: param('now') })
+    .where('hash', '=', param('hash'))
+    .where('used_at', 'is', null)
+    .where('superseded_at', 'is', null)
+    .where('expires_at', '>', param('now'))
+    .returning('owner_id'),
+)
+
+const insert = prepared<NewAgent & Pick<AgentRow, 'key_thumbprint'>, object>((db, param) =>
+  db.insertInto('agents').values({
+    seq: param('seq'),
+    tail: param('tail'),
+    public_key: param('public_key'),
+    key_sequence: 1,
+    key_changed_at: null,
+    key_thumbprint: param('key_thumbprint'),
+    key_changed_by: null,
+    agent_id: param('agent_id'),
+    owner_id: param('owner_id'),
+    status: 'active',
+    status_reason: null,
+    status_set_by: 'owner',
+    pair_slot: 0,
+    claimed_at: param('claimed_at'),
+    status_changed_at: param('claimed_at'),
+    updated_at: param('claimed_at'),
+    version: param('seq'),
+    username: null,
+    display_name: null,
+    description: null,
+    username_skeleton: null,
+    avatar: null,
+    directory_proof: null,
+    grade: param('grade'),
+  }),
+)
+
+/** @throws Error if an agent that is not revoked has the same key and label */
+export async function insertAgent(tx: Tx, agent: NewAgent): Promise<void> {
+  await insert(tx.db, { ...agent, key_thumbprint: thumbprintOf(agent) })
+}
+
+function thumbprintOf({ key_thumbprint, public_key }: NewAgent): Uint8Array {
+  return key_thumbprint ?? thumbprintBytes(public_key)
+}
+
+async function insertInSqlite(tx: Tx, minted: Minted, now: number): Promise<void> {
+  for (const hash of minted.tokenHashes) {
+    if ((await redeem(tx.db, { hash, now })).length !== 1) throw tokenNotRedeemable()
+  }
+  for (const agent of minted.agents) await insertAgent(tx, agent)
+  for (const event of minted.events) await appendEvent(tx, event)
+  for (const row of minted.queued) await insertQueued(tx, row)
+}
+
+async function insertInPostgres(tx: Tx, minted: Minted, now: number): Promise<void> {
+  const { db } = tx
+  const { tokenHashes, agents, events, queued } = minted
+  const agentColumn = <K extends keyof NewAgent>(name: K) => agents.map((agent) => agent[name])
+  const eventColumn = <K extends keyof NewEvent>(name: K) => events.map((event) => event[name])
+  const payloads = events.map((event) => JSON.stringify(event.payload))
+  const thumbprints = agents.map(thumbprintOf)
+  const [redeemed] = await Promise.all([
+    sql`update claim_tokens set used_at = ${now}::bigint
+      where hash = any(${tokenHashes}::bytea[]) and used_at is null and superseded_at is null
+        and expires_at > ${now}::bigint
+      returning 1`.execute(db),
+    sql`insert into agents (seq, tail, public_key, key_thumbprint, agent_id, owner_id, claimed_at, grade,
+        status, status_set_by, pair_slot, status_changed_at, updated_at, version)
+      select seq, tail, public_key, key_thumbprint, agent_id, owner_id, claimed_at, grade,
+        'active', 'owner', 0, claimed_at, claimed_at, seq
+      from unnest(${agentColumn('seq')}::bigint[], ${agentColumn('tail')}::text[],
+        ${agentColumn('public_key')}::bytea[], ${thumbprints}::bytea[],
+        ${agentColumn('agent_id')}::text[],
+        ${agentColumn('owner_id')}::bigint[], ${agentColumn('claimed_at')}::bigint[],
+        ${agentColumn('grade')}::text[])
+        as claim (seq, tail, public_key, key_thumbprint, agent_id, owner_id, claimed_at, grade)`.execute(
+      db,
+    ),
+    sql`insert into events (seq, at, type, tail, owner_id, facts)
+      select * from unnest(${eventColumn('seq')}::bigint[], ${eventColumn('at')}::bigint[],
+        ${eventColumn('type')}::text[], ${eventColumn('tail')}::text[],
+        ${eventColumn('ownerId')}::bigint[], ${payloads}::text[])`.execute(db),
+    insertQueuedRows(tx, queued),
+  ])
+  if (redeemed.rows.length !== tokenHashes.length) throw tokenNotRedeemable()
+}
+
+function tokenNotRedeemable(): Error {
+  return new Error('a token could not be redeemed that was redeemable in the same transaction')
+}

@@ -1,0 +1,70 @@
+import {
+  CLAIM_TOKEN_LIFETIME_MS,
+  type ClaimToken,
+  CodedError,
+  type Naming,
+  randomClaimToken,
+} from '@countersign/protocol'
+import { assertOwnerNotSuspended } from '../../accounts/owner-suspension.ts'
+import { verificationsOfOwner } from '../../accounts/verification-table.ts'
+import type { Database } from '../../database/database.ts'
+import { hashToken } from '../../secrets/hash-token.ts'
+import { insertTokens, supersedeTokens } from './claim-table.ts'
+
+export interface IssueTokenDeps {
+  readonly db: Database
+  readonly naming: Naming
+  readonly now: () => number
+  readonly randomBytes: (count: number) => Uint8Array
+}
+
+export interface IssuedToken {
+  /** Returned only here: the database stores its hash. */
+  readonly claimToken: ClaimToken
+  /** Milliseconds since 1970. */
+  readonly expiresAt: number
+}
+
+export interface IssuedTokens {
+  /** Returned only here: the database stores their hashes. */
+  readonly claimTokens: readonly ClaimToken[]
+  /** Milliseconds since 1970. */
+  readonly expiresAt: number
+}
+
+/**
+ * Issues a claim token and invalidates what the owner's previous issuance left unused (contract 3.2).
+ * @throws CodedError IDENTITY_REQUIRED if the owner has no current identity verification, FORBIDDEN if they are suspended
+ */
+export async function issueToken(deps: IssueTokenDeps, ownerId: number): Promise<IssuedToken> {
+  const { claimTokens, expiresAt } = await issueTokens(deps, ownerId, 1)
+  return { claimToken: claimTokens[0] as ClaimToken, expiresAt }
+}
+
+/**
+ * Issues a batch of claim tokens in one transaction. A batch is one issuance: it invalidates what the previous one left unused.
+ * @param count the number of tokens, from 1
+ * @throws CodedError as `issueToken` does
+ */
+export async function issueTokens(
+  deps: IssueTokenDeps,
+  ownerId: number,
+  count: number,
+): Promise<IssuedTokens> {
+  const claimTokens = Array.from({ length: count }, () =>
+    randomClaimToken(deps.naming, deps.randomBytes),
+  )
+  const hashes = claimTokens.map(hashToken)
+  return deps.db.write(async (tx) => {
+    const at = deps.now()
+    await assertOwnerNotSuspended(tx.db, ownerId)
+    const verifications = await verificationsOfOwner(tx.db, ownerId)
+    if (!verifications.some((each) => each.expires_at === null || each.expires_at > at)) {
+      throw new CodedError('IDENTITY_REQUIRED', 'The owner has no current identity verification.')
+    }
+    const expiresAt = at + CLAIM_TOKEN_LIFETIME_MS
+    await supersedeTokens(tx, ownerId, at)
+    await insertTokens(tx, hashes, { owner_id: ownerId, created_at: at, expires_at: expiresAt })
+    return { claimTokens, expiresAt }
+  })
+}

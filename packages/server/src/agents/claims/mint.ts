@@ -1,0 +1,167 @@
+import {
+  CodedError,
+  type Did,
+  didOf,
+  encodeBase64,
+  gradeOf,
+  type Naming,
+  randomTail,
+} from '@countersign/protocol'
+import type { Batch, ClaimTokenRow, Outcome, Tx } from '../../database/database.ts'
+import type { NewEvent } from '../../database/event-table.ts'
+import type { LogQueueRow } from '../../database/schema/log-rows.ts'
+import { queuedRow } from '../changes/log-change.ts'
+import { thumbprintBytes } from '../keys/key-thumbprint-table.ts'
+import { type KeyReuse, keyUseRefusal } from '../keys/key-use.ts'
+import { factsOfVerification } from '../read-model/rows.ts'
+import {
+  type ClaimState,
+  claimStates,
+  type DecodedClaim,
+  insertMinted,
+  type NewAgent,
+} from './claim-table.ts'
+
+export interface MintDeps {
+  readonly naming: Naming
+  readonly keyReuse: KeyReuse
+  readonly now: () => number
+  readonly randomBytes: (count: number) => Uint8Array
+}
+
+interface MintItem {
+  readonly deps: MintDeps
+  readonly claim: DecodedClaim
+}
+
+/** Mints the DIDs of concurrent claims in one transaction, with the same outcomes as one claim after another. */
+export const MINT_BATCH: Batch<MintItem, Did> = (tx, items) => {
+  const [first] = items as [MintItem]
+  return mint(
+    first.deps,
+    tx,
+    items.map(({ claim }) => claim),
+  )
+}
+
+/**
+ * Mints the DIDs of several claims in one transaction. All reads come first, which is safe because there are no other writers
+ * during the transaction.
+ * @returns for each claim, in the same order, its DID or a CodedError NOT_FOUND, TOKEN_EXPIRED or KEY_ALREADY_CLAIMED
+ * @throws Error if a write contradicts what was read. The transaction must then be rolled back.
+ */
+export async function mint(
+  deps: MintDeps,
+  tx: Tx,
+  claims: readonly DecodedClaim[],
+): Promise<Outcome<Did>[]> {
+  const at = deps.now()
+  const states = await claimStates(tx, claims, at)
+  const earlier = new EarlierMints()
+  const agents: NewAgent[] = []
+  const tokenHashes: Uint8Array[] = []
+  const queued: LogQueueRow[] = []
+  const outcomes = claims.map((claim, i): Outcome<Did> => {
+    const { tokenHash, publicKey, agentId } = claim
+    const state = earlier.applyTo(states[i] as ClaimState, claim)
+    const refusal = tokenRefusal(state.token, at) ?? keyUseRefusal(deps.keyReuse, state)
+    if (refusal !== null) return { error: refusal }
+    const owner = (state.token as ClaimTokenRow).owner_id
+    const tail = randomTail(deps.randomBytes)
+    const agent = {
+      ...{ seq: tx.nextSeq(), tail, public_key: publicKey, agent_id: agentId },
+      ...{ owner_id: owner, claimed_at: at, grade: gradeAtClaim(state, at) },
+      key_thumbprint: thumbprintBytes(publicKey),
+    }
+    agents.push(agent)
+    queued.push(queuedClaim(agent, claim))
+    tokenHashes.push(tokenHash)
+    earlier.add(claim, owner, at)
+    return { value: didOf(deps.naming, tail) }
+  })
+  if (agents.length > 0) {
+    const events = agents.map(claimedEvent)
+    await insertMinted(tx, { tokenHashes, agents, events, queued }, at)
+  }
+  return outcomes
+}
+
+/** The error for a token that cannot be redeemed (NOT_FOUND or TOKEN_EXPIRED), or null. */
+export function tokenRefusal(token: ClaimTokenRow | undefined, now: number): CodedError | null {
+  if (token === undefined) {
+    return new CodedError('NOT_FOUND', 'This claim token was never issued.')
+  }
+  if (token.used_at !== null) {
+    return new CodedError('TOKEN_EXPIRED', 'This claim token has been used.')
+  }
+  if (token.superseded_at !== null) {
+    return new CodedError(
+      'TOKEN_EXPIRED',
+      'This claim token is void: it was replaced by a newer one, or its owner was suspended.',
+    )
+  }
+  if (token.expires_at > now) return null
+  return new CodedError(
+    'TOKEN_EXPIRED',
+    'This claim token has expired after 10 minutes. Create a new one.',
+  )
+}
+
+/** The successful claims so far of one transaction, which are not yet written to the database. */
+class EarlierMints {
+  readonly #usedTokens = new Map<string, number>()
+  readonly #holders = new Map<string, { readonly owner: number; readonly agentId: string }[]>()
+
+  add({ tokenHash, publicKey, agentId }: DecodedClaim, owner: number, at: number): void {
+    this.#usedTokens.set(textOf(tokenHash), at)
+    const key = textOf(publicKey)
+    this.#holders.set(key, [...(this.#holders.get(key) ?? []), { owner, agentId }])
+  }
+
+  /** The state of a claim, updated with the earlier successful claims. */
+  applyTo(state: ClaimState, { tokenHash, publicKey, agentId }: DecodedClaim): ClaimState {
+    const { token, isPairTaken, isHeldByOtherOwner } = state
+    const usedAt = this.#usedTokens.get(textOf(tokenHash))
+    const holders = this.#holders.get(textOf(publicKey)) ?? []
+    if (usedAt === undefined && holders.length === 0) return state
+    return {
+      ...state,
+      token: token && { ...token, used_at: usedAt ?? token.used_at },
+      isPairTaken: isPairTaken || holders.some((each) => each.agentId === agentId),
+      isHeldByOtherOwner:
+        isHeldByOtherOwner || holders.some(({ owner }) => owner !== token?.owner_id),
+    }
+  }
+}
+
+function textOf(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('latin1')
+}
+
+/** The grade of an agent at its claim, when it has no proven channels. */
+function gradeAtClaim({ verifications }: ClaimState, now: number): NewAgent['grade'] {
+  const verified = verifications.map(factsOfVerification)
+  return gradeOf({ status: 'active', verifications: verified, channels: [], now }).grade
+}
+
+/** What the log will say of a claim. The signature is evidence: it covers the claim token, which is not published. */
+function queuedClaim(
+  agent: NewAgent & { readonly key_thumbprint: Uint8Array },
+  { tokenHash, publicKey, agentId, signature }: DecodedClaim,
+) {
+  const evidence = {
+    agentId,
+    claimTokenHash: encodeBase64(tokenHash),
+    publicKey: encodeBase64(publicKey),
+    signature: encodeBase64(signature),
+  }
+  const { seq, claimed_at: at, grade } = agent
+  const change = { type: 'claimed', grade } as const
+  return queuedRow({ ...agent, key_sequence: 1 }, { seq, at, by: 'agent', change, evidence })
+}
+
+function claimedEvent(agent: NewAgent): NewEvent {
+  const { seq, claimed_at: at, tail, owner_id: ownerId, public_key: key } = agent
+  const payload = { publicKey: encodeBase64(key) }
+  return { seq, at, type: 'agent.claimed', tail, ownerId, payload }
+}

@@ -1,0 +1,93 @@
+import { CodedError, KEY_COMPROMISED, type Tail } from '@countersign/protocol'
+import { expireAnsweredChannels } from '../../channels/channel-lifecycle.ts'
+import type { AgentRow, Db, JobRow, Tx } from '../../database/database.ts'
+import { agentByTail } from '../agent-table.ts'
+import { endRecovery } from '../changes/end-recovery.ts'
+import { type Hold, holdOf } from '../changes/holds.ts'
+import { assertUsable, replaceKey } from '../changes/replace-key.ts'
+import { writeStatus } from '../changes/write-status.ts'
+import { currentSince } from './agent-key-table.ts'
+import { deleteRecovery, recoveryOf } from './key-recovery-table.ts'
+import type { KeyReuse } from './key-use.ts'
+import { suspensionOfKey } from './suspended-key-table.ts'
+
+/** A job that completes the recovery of an agent. Runs once, on any node. */
+export async function completeDueRecovery(tx: Tx, job: JobRow, at: number): Promise<void> {
+  const { tail, keyReuse } = JSON.parse(job.subject) as { tail: Tail; keyReuse: KeyReuse }
+  await completeRecovery(tx, tail, keyReuse, at)
+}
+
+/**
+ * Makes the new key of a recovery current, and lifts the suspension that a burned key has caused. If the new key cannot be used any
+ * more, the recovery ends.
+ * @param now milliseconds since 1970
+ */
+export async function completeRecovery(
+  tx: Tx,
+  tail: Tail,
+  keyReuse: KeyReuse,
+  now: number,
+): Promise<void> {
+  const recovery = await recoveryOf(tx.db, tail)
+  const agent = await agentByTail(tx.db, tail)
+  const newKey = recovery?.new_key ?? null
+  if (recovery === undefined || agent === undefined || newKey === null) return
+  const at = Math.max(now, currentSince(agent))
+  // A node of the release before revokes an agent without ending its recovery.
+  if (agent.status === 'revoked') {
+    await endRecovery(tx, agent, { reason: 'revoked' }, at)
+    return
+  }
+  if (!(await isUsable(tx, agent, newKey, keyReuse, at))) {
+    await endRecovery(tx, agent, { reason: 'key_taken' }, at)
+    return
+  }
+  await deleteRecovery(tx, tail)
+  const { reason } = recovery
+  const type = 'agent.key_recovered'
+  await replaceKey(tx, agent, {
+    ...{ newKey, changedBy: 'recovery', at, type, payload: { reason } },
+    ...{ by: 'owner', change: { type: 'key_recovered' } },
+  })
+  await expireAnsweredChannels(tx, agent, 'key-replaced', at)
+  await liftSuspension(tx, agent, at)
+}
+
+async function isUsable(
+  tx: Tx,
+  agent: AgentRow,
+  newKey: Uint8Array,
+  keyReuse: KeyReuse,
+  at: number,
+): Promise<boolean> {
+  try {
+    await assertUsable(tx, agent, newKey, keyReuse, at)
+    return true
+  } catch (error) {
+    if (error instanceof CodedError) return false
+    throw error
+  }
+}
+
+/** Reactivates an agent that is suspended because its key was burned, unless the operator has suspended that key, or the owner. */
+async function liftSuspension(tx: Tx, before: AgentRow, at: number): Promise<void> {
+  const agent = await agentByTail(tx.db, before.tail)
+  if (agent?.status !== 'suspended') return
+  if (agent.status_set_by !== 'service' || agent.status_reason !== KEY_COMPROMISED) return
+  const hold = (await suspensionOfFormer(tx.db, before)) ?? (await holdOf(tx.db, agent))
+  if (hold === null) {
+    await writeStatus(tx, agent, { to: 'active', reason: null, setBy: 'owner' }, at)
+    return
+  }
+  const { reason, setBy } = hold
+  await writeStatus(tx, agent, { to: 'suspended', reason, setBy }, at)
+}
+
+/** The operator's suspension of the key that the agent had: it applies to the agent until the operator lifts it. */
+async function suspensionOfFormer(
+  db: Db,
+  { public_key: key }: AgentRow,
+): Promise<Pick<Hold, 'reason' | 'setBy'> | null> {
+  const suspension = await suspensionOfKey(db, key)
+  return suspension === undefined ? null : { reason: suspension.reason, setBy: 'operator' }
+}

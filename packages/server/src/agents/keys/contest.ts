@@ -1,0 +1,126 @@
+import {
+  type AgentKeys,
+  CONTEST_WINDOW_MS,
+  CodedError,
+  type ContestRequest,
+  type JsonValue,
+} from '@countersign/protocol'
+import { assertOwnerNotSuspended } from '../../accounts/owner-suspension.ts'
+import type { AgentRow, Tx } from '../../database/database.ts'
+import { afterCommit } from '../../http/errors.ts'
+import type { CoreDeps } from '../../secrets/core-deps.ts'
+import { appendAgentEvent, endRecovery } from '../changes/end-recovery.ts'
+import { replaceKey } from '../changes/replace-key.ts'
+import { appendCompromised, burnKey } from '../changes/write-status.ts'
+import { requireOwn, tailOf } from '../require-own-agent.ts'
+import { type AgentKey, currentSince, keysOfAgent } from './agent-key-table.ts'
+import { type KeyReuse, keyUseOf, keyUseRefusal } from './key-use.ts'
+import { listKeys } from './list-keys.ts'
+
+export interface ContestDeps extends Pick<CoreDeps, 'db' | 'site' | 'now'> {
+  readonly keyReuse: KeyReuse
+}
+
+/**
+ * Contests the rotations of an agent's key after the last good one: every later key is burned. With the reason
+ * `key_compromised`, the last good key is burned too, because it may have signed the hostile rotation, and the agent is suspended
+ * until it is recovered. With `mistake`, the last good key becomes current again, under the next sequence number.
+ * @param reference the agent's DID or its tail
+ * @throws CodedError VALIDATION_ERROR, NOT_FOUND; FORBIDDEN if the owner is suspended; AGENT_NOT_ACTIVE if the agent is revoked;
+ *   CONFLICT if no rotation of the last 72 hours has replaced that key; KEY_ALREADY_CLAIMED if it cannot become current again
+ */
+export async function contest(
+  deps: ContestDeps,
+  ownerId: number,
+  reference: string,
+  request: ContestRequest,
+): Promise<AgentKeys> {
+  const tail = tailOf(deps.site.naming, reference)
+  await deps.db.write(async (tx) => {
+    await assertOwnerNotSuspended(tx.db, ownerId)
+    const agent = await requireOwn(tx.db, ownerId, tail)
+    if (agent.status === 'revoked') {
+      throw new CodedError('AGENT_NOT_ACTIVE', 'This agent is revoked, which is final.')
+    }
+    await contestInTransaction(deps, tx, agent, request)
+  })
+  return afterCommit(() => listKeys(deps, tail))
+}
+
+async function contestInTransaction(
+  { keyReuse, now }: ContestDeps,
+  tx: Tx,
+  agent: AgentRow,
+  { sequence, reason }: ContestRequest,
+): Promise<void> {
+  const at = Math.max(now(), currentSince(agent))
+  const keys = await keysOfAgent(tx.db, agent)
+  const lastGood = assertContestable(keys, sequence, now())
+  const later = keys.filter((key) => key.sequence > sequence)
+  const payload = { lastGoodSequence: sequence, reason }
+  if (reason === 'mistake') {
+    await restore(tx, agent, lastGood, { keyReuse, payload, at })
+    for (const key of later) await burnFormer(tx, agent, key, at)
+    return
+  }
+  const { tail, owner_id: ownerId } = agent
+  await appendAgentEvent(tx, { tail, ownerId, at, type: 'agent.key_contested', payload })
+  for (const key of [lastGood, ...later]) {
+    // For the current key, this also appends the event.
+    if (key.state === 'current') await burnKey(tx, key.public_key, at)
+    else await burnFormer(tx, agent, key, at)
+  }
+}
+
+/** @throws CodedError CONFLICT */
+function assertContestable(keys: readonly AgentKey[], sequence: number, now: number): AgentKey {
+  const key = keys.find((each) => each.sequence === sequence)
+  const later = keys.filter((each) => each.sequence > sequence)
+  if (key === undefined || later.length === 0 || key.valid_until === null) {
+    throw conflict('No rotation has replaced a key of this agent with this sequence.')
+  }
+  if (later.some(({ changed_by }) => changed_by !== 'rotation')) {
+    throw conflict(
+      'A recovery or a contest has replaced the key since. Only rotations can be contested.',
+    )
+  }
+  if (now - key.valid_until < CONTEST_WINDOW_MS) return key
+  throw conflict(
+    'The rotation that replaced this key was more than 72 hours ago. Start a recovery instead.',
+  )
+}
+
+function conflict(message: string): CodedError {
+  return new CodedError('CONFLICT', message)
+}
+
+/** Makes the last good key current again. Its own former use does not stand in the way, and neither does a pending recovery. */
+async function restore(
+  tx: Tx,
+  agent: AgentRow,
+  { public_key: newKey }: AgentKey,
+  {
+    keyReuse,
+    payload,
+    at,
+  }: { readonly keyReuse: KeyReuse; payload: Readonly<Record<string, JsonValue>>; at: number },
+): Promise<void> {
+  const wanted = { publicKey: newKey, agentId: agent.agent_id, ownerId: agent.owner_id }
+  const use = await keyUseOf(tx.db, wanted, agent.tail, at)
+  const refusal = keyUseRefusal(keyReuse, { ...use, isOwnFormerKey: false })
+  if (refusal !== null) throw refusal
+  const type = 'agent.key_contested'
+  await replaceKey(tx, agent, {
+    ...{ newKey, changedBy: 'contest', at, type, payload },
+    ...{ by: 'owner', change: { type: 'key_contested' } },
+  })
+  await endRecovery(tx, agent, { reason: 'contested' }, at)
+}
+
+/** Burns a key that the agent no longer uses. */
+async function burnFormer(tx: Tx, agent: AgentRow, key: AgentKey, at: number): Promise<void> {
+  if (key.state === 'compromised') return
+  await burnKey(tx, key.public_key, at)
+  const { sequence, public_key } = key
+  await appendCompromised(tx, agent, { sequence, key: public_key }, at)
+}

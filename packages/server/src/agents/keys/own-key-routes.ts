@@ -1,0 +1,83 @@
+import {
+  agentKeysSchema,
+  contestRequestSchema,
+  emptyBody,
+  recoveryTokenSchema,
+  startRecoveryRequestSchema,
+} from '@countersign/protocol'
+import type { OwnerDeps } from '../../accounts/owners/owner-deps.ts'
+import {
+  noContent,
+  type OwnerRouteContext,
+  ownerSchema,
+} from '../../accounts/owners/owner-routes.ts'
+import type { App } from '../../http/server.ts'
+import { OWN_AGENT, ownAgentParam } from '../own-agent-param.ts'
+import { contest } from './contest.ts'
+import type { KeyReuse } from './key-use.ts'
+import { cancelRecovery, reissueToken, startRecovery } from './start-recovery.ts'
+
+/** Registers the routes by which the signed-in owner contests rotations and recovers keys. All need a recent sign-in. */
+export function ownKeyRoutes(
+  app: App,
+  { deps, signedIn }: OwnerRouteContext<OwnerDeps & { readonly keyReuse: KeyReuse }>,
+): void {
+  const { naming } = deps.site
+  app.post(`${OWN_AGENT}/keys/contest`, {
+    schema: ownerSchema({
+      operationId: 'contestKeys',
+      summary: 'Contest the rotations of an agent of the last 72 hours; needs a recent sign-in',
+      params: ownAgentParam(),
+      body: contestRequestSchema(),
+      response: { 200: agentKeysSchema(naming) },
+    }),
+    handler: async (request) => {
+      const { ownerId } = await signedIn.requireRecent(request)
+      return contest(deps, ownerId, request.params.agent, request.body)
+    },
+  })
+
+  app.post(`${OWN_AGENT}/recovery`, {
+    schema: ownerSchema({
+      operationId: 'startRecovery',
+      summary:
+        "Start the recovery of an agent's key; needs a recent sign-in with a passkey or provider added 72 hours ago",
+      params: ownAgentParam(),
+      body: startRecoveryRequestSchema(),
+      response: { 201: recoveryTokenSchema(naming) },
+    }),
+    handler: async (request, reply) => {
+      const session = await signedIn.requireRecent(request)
+      const { agent } = request.params
+      return reply.code(201).send(await startRecovery(deps, session, agent, request.body.reason))
+    },
+  })
+
+  app.post(`${OWN_AGENT}/recovery/token`, {
+    schema: ownerSchema({
+      operationId: 'reissueRecoveryToken',
+      summary: 'Create a new token for the pending recovery; needs the same sign-in as its start',
+      params: ownAgentParam(),
+      body: emptyBody(),
+      response: { 201: recoveryTokenSchema(naming) },
+    }),
+    handler: async (request, reply) => {
+      const session = await signedIn.requireRecent(request)
+      return reply.code(201).send(await reissueToken(deps, session, request.params.agent))
+    },
+  })
+
+  app.delete(`${OWN_AGENT}/recovery`, {
+    schema: ownerSchema({
+      operationId: 'cancelRecovery',
+      summary: 'Cancel the pending recovery; needs a recent sign-in',
+      params: ownAgentParam(),
+      response: { 204: noContent('The recovery has ended; a burned key stays burned') },
+    }),
+    handler: async (request, reply) => {
+      const { ownerId } = await signedIn.requireRecent(request)
+      await cancelRecovery(deps, ownerId, request.params.agent)
+      return reply.code(204).send(null as never)
+    },
+  })
+}

@@ -1,0 +1,121 @@
+import {
+  CodedError,
+  type IssuedRecoveryToken,
+  KEY_COMPROMISED,
+  RECOVERY_TOKEN_LIFETIME_MS,
+  type RecoveryReason,
+  randomRecoveryToken,
+} from '@countersign/protocol'
+import { assertOwnerNotSuspended } from '../../accounts/owner-suspension.ts'
+import type { Session } from '../../accounts/owners/session.ts'
+import { timestamp } from '../../base/timestamp.ts'
+import type { AgentRow, Tx } from '../../database/database.ts'
+import type { CoreDeps } from '../../secrets/core-deps.ts'
+import { hashToken } from '../../secrets/hash-token.ts'
+import { appendAgentEvent, endRecovery } from '../changes/end-recovery.ts'
+import { burnKey } from '../changes/write-status.ts'
+import { requireOwn, tailOf } from '../require-own-agent.ts'
+import { insertRecovery, recoveryOf, replaceRecoveryToken } from './key-recovery-table.ts'
+import { assertSignInForRecovery } from './recovery-sign-in.ts'
+
+export type StartRecoveryDeps = Pick<CoreDeps, 'db' | 'site' | 'now' | 'randomBytes'>
+
+/**
+ * Starts to recover the key of an agent. With the reason `key_compromised`, the key is burned and the agent suspended at once, even
+ * if the token is never used.
+ * @param reference the agent's DID or its tail
+ * @returns the recovery token, which is returned only here: the database stores its hash
+ * @throws CodedError VALIDATION_ERROR, NOT_FOUND, RECENT_SIGN_IN_REQUIRED; FORBIDDEN if the owner is suspended; AGENT_NOT_ACTIVE
+ *   if the agent is revoked; CONFLICT if a recovery of the agent is pending
+ */
+export function startRecovery(
+  deps: StartRecoveryDeps,
+  session: Session,
+  reference: string,
+  reason: RecoveryReason,
+): Promise<IssuedRecoveryToken> {
+  return withToken(deps, session, reference, async (tx, agent, { hash, at, expiresAt }) => {
+    const { tail, owner_id: ownerId, key_sequence: keySequence } = agent
+    const token = { token_hash: hash, token_expires_at: expiresAt }
+    if (!(await insertRecovery(tx, { tail, reason, started_at: at, ...token }))) {
+      throw new CodedError(
+        'CONFLICT',
+        'A recovery of this agent is pending. Issue a fresh token for it, or cancel it first.',
+      )
+    }
+    const payload = { keySequence, reason }
+    await appendAgentEvent(tx, { tail, ownerId, at, type: 'agent.key_recovery_started', payload })
+    if (reason === KEY_COMPROMISED) await burnKey(tx, agent.public_key, at)
+  })
+}
+
+/**
+ * Issues a fresh token for a pending recovery, which invalidates the one before it. If the agent has redeemed that already, the
+ * new redemption replaces the new key and the delay starts again.
+ * @throws CodedError as `startRecovery`; CONFLICT if no recovery of the agent is pending
+ */
+export function reissueToken(
+  deps: StartRecoveryDeps,
+  session: Session,
+  reference: string,
+): Promise<IssuedRecoveryToken> {
+  return withToken(deps, session, reference, async (tx, { tail }, { hash, expiresAt }) => {
+    const token = { token_hash: hash, token_expires_at: expiresAt }
+    if (!(await replaceRecoveryToken(tx, tail, token))) throw nonePending()
+  })
+}
+
+/**
+ * Cancels the pending recovery of an agent. A burned key stays burned, and a suspended agent suspended.
+ * @throws CodedError VALIDATION_ERROR, NOT_FOUND; FORBIDDEN if the owner is suspended; CONFLICT if no recovery is pending
+ */
+export async function cancelRecovery(
+  { db, site, now }: Pick<CoreDeps, 'db' | 'site' | 'now'>,
+  ownerId: number,
+  reference: string,
+): Promise<void> {
+  const tail = tailOf(site.naming, reference)
+  await db.write(async (tx) => {
+    await assertOwnerNotSuspended(tx.db, ownerId)
+    const agent = await requireOwn(tx.db, ownerId, tail)
+    if ((await recoveryOf(tx.db, tail)) === undefined) throw nonePending()
+    await endRecovery(tx, agent, { reason: 'owner' }, now())
+  })
+}
+
+function nonePending(): CodedError {
+  return new CodedError('CONFLICT', 'No recovery of this agent is pending.')
+}
+
+interface NewToken {
+  /** SHA-256 of the token. */
+  readonly hash: Uint8Array
+  /** Milliseconds since 1970. */
+  readonly at: number
+  readonly expiresAt: number
+}
+
+async function withToken(
+  deps: StartRecoveryDeps,
+  session: Session,
+  reference: string,
+  work: (tx: Tx, agent: AgentRow, token: NewToken) => Promise<void>,
+): Promise<IssuedRecoveryToken> {
+  const { db, site, now, randomBytes } = deps
+  const tail = tailOf(site.naming, reference)
+  const recoveryToken = randomRecoveryToken(site.naming, randomBytes)
+  const hash = hashToken(recoveryToken)
+  return db.write(async (tx) => {
+    const at = now()
+    const expiresAt = at + RECOVERY_TOKEN_LIFETIME_MS
+    const agent = await requireOwn(tx.db, session.ownerId, tail)
+    await assertSignInForRecovery(tx, session, at)
+    await assertOwnerNotSuspended(tx.db, session.ownerId)
+    if (agent.status === 'revoked') {
+      throw new CodedError('AGENT_NOT_ACTIVE', 'This agent is revoked, which is final.')
+    }
+    await work(tx, agent, { hash, at, expiresAt })
+    const expiresIn = RECOVERY_TOKEN_LIFETIME_MS / 1000
+    return { recoveryToken, expiresAt: timestamp(expiresAt), expiresIn }
+  })
+}

@@ -1,0 +1,199 @@
+import {
+  activityQuerySchema,
+  activitySchema,
+  agentPatchSchema,
+  historySchema,
+  onboardingPatchSchema,
+  onboardingSchema,
+  ownerAgentSchema,
+  ownerAgentsQuerySchema,
+  ownerAgentsSchema,
+  revokeAllRequestSchema,
+  revokedSchema,
+  statusRequestSchema,
+} from '@countersign/protocol'
+import { Type } from 'typebox'
+import {
+  forApiKeys,
+  type OwnerRouteContext,
+  ownerSchema,
+} from '../../accounts/owners/owner-routes.ts'
+import type { App } from '../../http/server.ts'
+import { OWN_AGENT, ownAgentParam } from '../own-agent-param.ts'
+import { listActivity } from './activity.ts'
+import { changeOwnStatus } from './change-status.ts'
+import { listHistory } from './history.ts'
+import { listAgents } from './list-agents.ts'
+import { describeOnboarding, editOnboarding } from './onboarding.ts'
+import { getOwnAgent } from './own-agent.ts'
+import { avatarRoutes } from './own-avatar-routes.ts'
+import { revokeAll } from './revoke-all.ts'
+import { updateProfile } from './update-profile.ts'
+
+/** Registers the routes of the signed-in owner's agents. */
+export function ownAgentRoutes(app: App, context: OwnerRouteContext): void {
+  listRoutes(app, context)
+  editRoute(app, context)
+  avatarRoutes(app, context)
+  statusRoutes(app, context)
+  historyRoute(app, context)
+  revokeAllRoute(app, context)
+  activityRoute(app, context)
+  onboardingRoutes(app, context)
+}
+
+function activityRoute(app: App, { deps, signedIn }: OwnerRouteContext): void {
+  app.get('/api/account/activity', {
+    schema: ownerSchema({
+      ...forApiKeys('agents:read'),
+      operationId: 'activity',
+      summary: 'List the events of the account and all its agents, newest first',
+      querystring: activityQuerySchema(),
+      response: { 200: activitySchema(deps.site.naming) },
+    }),
+    handler: async (request) => {
+      const { ownerId } = await signedIn.owner(request)
+      return listActivity(deps, ownerId, request.query)
+    },
+  })
+}
+
+function onboardingRoutes(app: App, { deps, signedIn }: OwnerRouteContext): void {
+  const schema = { response: { 200: onboardingSchema(deps.site.naming) } }
+  app.get('/api/account/onboarding', {
+    schema: ownerSchema({
+      operationId: 'onboarding',
+      summary: 'Get the first steps of an owner, and which are done',
+      ...schema,
+    }),
+    handler: async (request) => {
+      const { ownerId } = await signedIn.require(request)
+      return describeOnboarding(deps, ownerId)
+    },
+  })
+
+  app.patch('/api/account/onboarding', {
+    schema: ownerSchema({
+      operationId: 'editOnboarding',
+      summary: 'Record that a badge was copied, or hide the first steps',
+      body: onboardingPatchSchema(),
+      ...schema,
+    }),
+    handler: async (request) => {
+      const { ownerId } = await signedIn.require(request)
+      return editOnboarding(deps, ownerId, request.body)
+    },
+  })
+}
+
+function editRoute(app: App, { deps, signedIn }: OwnerRouteContext): void {
+  app.patch(OWN_AGENT, {
+    schema: ownerSchema({
+      ...forApiKeys('agents:write'),
+      operationId: 'editAgent',
+      summary: 'Change the display name, username or description; null removes it',
+      params: ownAgentParam(),
+      body: agentPatchSchema(),
+      response: { 200: ownerAgentSchema(deps.site.naming) },
+    }),
+    handler: async (request) => {
+      const { ownerId } = await signedIn.owner(request)
+      return updateProfile(deps, ownerId, request.params.agent, request.body)
+    },
+  })
+}
+
+function historyRoute(app: App, { deps, signedIn }: OwnerRouteContext): void {
+  app.get(`${OWN_AGENT}/history`, {
+    schema: ownerSchema({
+      ...forApiKeys('agents:read'),
+      operationId: 'agentHistory',
+      summary: 'List the events of an agent, newest first',
+      params: ownAgentParam(),
+      querystring: Type.Object(
+        { before: Type.Optional(Type.String({ pattern: '^\\d{1,15}$' })) },
+        { additionalProperties: false },
+      ),
+      response: { 200: historySchema() },
+    }),
+    handler: async (request) => {
+      const { ownerId } = await signedIn.owner(request)
+      const { before } = request.query
+      return listHistory(deps, ownerId, request.params.agent, before ? Number(before) : null)
+    },
+  })
+}
+
+function listRoutes(app: App, { deps, signedIn }: OwnerRouteContext): void {
+  const { naming } = deps.site
+  app.get('/api/account/agents', {
+    schema: ownerSchema({
+      ...forApiKeys('agents:read'),
+      operationId: 'ownerAgents',
+      summary: 'List the agents of the owner, newest first',
+      querystring: ownerAgentsQuerySchema(),
+      response: { 200: ownerAgentsSchema(naming) },
+    }),
+    handler: async (request) => {
+      const { ownerId } = await signedIn.owner(request)
+      return listAgents(deps, ownerId, request.query)
+    },
+  })
+
+  app.get(OWN_AGENT, {
+    schema: ownerSchema({
+      ...forApiKeys('agents:read'),
+      operationId: 'ownerAgent',
+      summary: 'An agent of the owner',
+      params: ownAgentParam(),
+      response: { 200: ownerAgentSchema(naming) },
+    }),
+    handler: async (request) => {
+      const { ownerId } = await signedIn.owner(request)
+      return getOwnAgent(deps, ownerId, request.params.agent)
+    },
+  })
+}
+
+/** For owners who no longer trust any of their agents' keys. */
+function revokeAllRoute(app: App, { deps, signedIn }: OwnerRouteContext): void {
+  app.post('/api/account/agents/revoke-all', {
+    schema: ownerSchema({
+      operationId: 'revokeAllAgents',
+      summary: 'Revoke all agents permanently; needs a recent sign-in',
+      body: revokeAllRequestSchema(),
+      response: { 200: revokedSchema() },
+    }),
+    handler: async (request) => {
+      const { ownerId } = await signedIn.requireRecent(request)
+      const { username, reason = null } = request.body
+      return { revokedAgents: await revokeAll(deps, ownerId, username, reason) }
+    },
+  })
+}
+
+const STATUS_CHANGES = [
+  { verb: 'suspend', to: 'suspended', summary: 'Suspend an agent' },
+  { verb: 'reactivate', to: 'active', summary: 'Reactivate a suspended agent' },
+  { verb: 'revoke', to: 'revoked', summary: 'Revoke an agent permanently' },
+] as const
+
+function statusRoutes(app: App, { deps, signedIn }: OwnerRouteContext): void {
+  for (const { verb, to, summary } of STATUS_CHANGES) {
+    app.post(`${OWN_AGENT}/${verb}`, {
+      schema: ownerSchema({
+        ...forApiKeys('agents:status'),
+        operationId: `${verb}Agent`,
+        summary,
+        params: ownAgentParam(),
+        body: statusRequestSchema(),
+        response: { 200: ownerAgentSchema(deps.site.naming) },
+      }),
+      handler: async (request) => {
+        const { ownerId } = await signedIn.owner(request)
+        const { reason = null } = request.body
+        return changeOwnStatus(deps, ownerId, request.params.agent, { to, reason })
+      },
+    })
+  }
+}

@@ -1,0 +1,111 @@
+import type { AgentStatus } from '@countersign/protocol'
+import { type RawBuilder, sql } from 'kysely'
+import type { AgentRow, Db, Tx } from '../../database/database.ts'
+import { ignoreUniqueViolation } from '../../database/ignore-unique-violation.ts'
+import { prepared } from '../../database/prepared.ts'
+
+export interface OwnAgentFilter {
+  readonly ownerId: number
+  /** Only agents with a lower `seq`. */
+  readonly before: number
+  readonly status: AgentStatus | null
+  /** Only rows that may contain this text. The caller filters again, case-insensitively beyond ASCII. */
+  readonly containing: string | null
+}
+
+/** The agents of an owner that match a filter, newest first. */
+export function ownAgents(db: Db, filter: OwnAgentFilter, limit: number): Promise<AgentRow[]> {
+  let query = db
+    .selectFrom('agents')
+    .selectAll()
+    .where('owner_id', '=', filter.ownerId)
+    .where('seq', '<', filter.before)
+  if (filter.status !== null) query = query.where('status', '=', filter.status)
+  if (filter.containing !== null) query = query.where(mayContain(filter.containing))
+  return query.orderBy('seq', 'desc').limit(limit).execute()
+}
+
+/** Matches case-insensitively in ASCII only, so runs of other characters become wildcards. */
+function mayContain(text: string): RawBuilder<boolean> {
+  const escaped = text.replaceAll(/[\\%_]/g, '\\$&').replaceAll(/[^ -~]+/g, '%')
+  const pattern = `%${escaped.toLowerCase()}%`
+  const columns = [
+    sql.ref('display_name'),
+    sql.ref('username'),
+    sql.ref('description'),
+    sql.ref('agent_id'),
+    // The display name in responses for agents without one.
+    sql`'Agent ' || ${sql.ref('tail')}`,
+  ]
+  const each = columns.map((column) => sql`lower(${column}) like ${pattern} escape '\\'`)
+  return sql`(${sql.join(each, sql` or `)})`
+}
+
+/** The number of an owner's agents in each status. */
+export async function countByStatus(db: Db, ownerId: number): Promise<Record<AgentStatus, number>> {
+  const rows = await db
+    .selectFrom('agents')
+    .select((eb) => ['status', eb.fn.countAll().as('count')])
+    .where('owner_id', '=', ownerId)
+    .groupBy('status')
+    .execute()
+  const counts = { active: 0, suspended: 0, revoked: 0 }
+  for (const { status, count } of rows) counts[status] = Number(count)
+  return counts
+}
+
+/** The columns of an agent's profile. */
+export type ProfileColumns = Pick<
+  AgentRow,
+  'username' | 'username_skeleton' | 'display_name' | 'description' | 'avatar'
+>
+
+/** @returns false if the username or a lookalike is taken; then nothing changed */
+export async function updateProfileColumns(
+  tx: Tx,
+  tail: string,
+  profile: Partial<ProfileColumns>,
+  { at, version }: { readonly at: number; readonly version: number },
+): Promise<boolean> {
+  return ignoreUniqueViolation(tx, ['agents_username', 'agents_username_skeleton'], () =>
+    tx.db
+      .updateTable('agents')
+      .set({ ...profile, updated_at: at, version })
+      .where('tail', '=', tail)
+      .execute(),
+  )
+}
+
+const selectUnrevoked = prepared<{ ownerId: number; limit: number }, AgentRow>((db, param) =>
+  db
+    .selectFrom('agents')
+    .selectAll()
+    .where('owner_id', '=', param('ownerId'))
+    .where('status', '!=', 'revoked')
+    .orderBy('seq')
+    .limit(param('limit')),
+)
+
+/** The agents of an owner that are not revoked, oldest first. */
+export function unrevokedAgents(db: Db, ownerId: number, limit: number): Promise<AgentRow[]> {
+  return selectUnrevoked(db, { ownerId, limit })
+}
+
+/** The agents of an owner that have a username, display name, description or avatar, oldest first. */
+export function agentsWithProfile(db: Db, ownerId: number, limit: number): Promise<AgentRow[]> {
+  return db
+    .selectFrom('agents')
+    .selectAll()
+    .where('owner_id', '=', ownerId)
+    .where((eb) =>
+      eb.or([
+        eb('username', 'is not', null),
+        eb('display_name', 'is not', null),
+        eb('description', 'is not', null),
+        eb('avatar', 'is not', null),
+      ]),
+    )
+    .orderBy('seq')
+    .limit(limit)
+    .execute()
+}

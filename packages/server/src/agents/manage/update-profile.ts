@@ -1,0 +1,153 @@
+import {
+  type AgentPatch,
+  assertNoImitation,
+  CodedError,
+  type OwnerAgent,
+  requireUsername,
+  usernameSkeleton,
+} from '@countersign/protocol'
+import { assertOwnerNotSuspended } from '../../accounts/owner-suspension.ts'
+import { assertNotInQuarantine, quarantineUsername } from '../../accounts/username-quarantine.ts'
+import type { AgentRow, Tx } from '../../database/database.ts'
+import { appendEvent } from '../../database/event-table.ts'
+import { afterCommit } from '../../http/errors.ts'
+import type { CoreDeps } from '../../secrets/core-deps.ts'
+import { agentBySkeleton, tailOfUsername } from '../agent-table.ts'
+import { requireOwn, tailOf } from '../require-own-agent.ts'
+import { getOwnAgent } from './own-agent.ts'
+import { type ProfileColumns, updateProfileColumns } from './own-agent-table.ts'
+
+/** The profile's columns that events report, and their names there. All of it is public. */
+const EVENT_FIELDS = {
+  display_name: 'displayName',
+  username: 'username',
+  description: 'description',
+  avatar: 'avatar',
+} as const
+
+/**
+ * Writes the changed columns of an agent's profile and appends `agent.updated`, within the caller's transaction. Does
+ * nothing if no column changes.
+ * @param at milliseconds since the Unix epoch
+ * @returns false if the username or a lookalike is taken; then nothing changed
+ * @throws CodedError VALIDATION_ERROR if it would add anything to a revoked agent
+ */
+export async function writeProfile(
+  tx: Tx,
+  row: AgentRow,
+  profile: Partial<ProfileColumns>,
+  at: number,
+): Promise<boolean> {
+  const changed = Object.keys(EVENT_FIELDS).filter((key): key is keyof typeof EVENT_FIELDS => {
+    const column = key as keyof typeof EVENT_FIELDS
+    return profile[column] !== undefined && profile[column] !== row[column]
+  })
+  if (changed.length === 0) return true
+  if (row.status === 'revoked' && changed.some((column) => profile[column] !== null)) {
+    throw new CodedError(
+      'VALIDATION_ERROR',
+      'This agent is revoked. You can remove its texts, but not add or change any.',
+    )
+  }
+  const seq = tx.nextSeq()
+  if (!(await updateProfileColumns(tx, row.tail, profile, { at, version: seq }))) return false
+  await quarantineReleased(tx, row, profile.username, at)
+  await appendEvent(tx, {
+    seq,
+    at,
+    type: 'agent.updated',
+    tail: row.tail,
+    ownerId: row.owner_id,
+    payload: Object.fromEntries(changed.map((column) => [EVENT_FIELDS[column], profile[column]])),
+  })
+  return true
+}
+
+async function quarantineReleased(
+  tx: Tx,
+  row: AgentRow,
+  username: string | null | undefined,
+  at: number,
+): Promise<void> {
+  if (row.username === null || username === undefined) return
+  if (usernameSkeleton(username ?? '') === usernameSkeleton(row.username)) return
+  const released = {
+    namespace: 'agent',
+    username: row.username,
+    ownerId: row.owner_id,
+    at,
+  } as const
+  await quarantineUsername(tx, released)
+}
+
+/**
+ * Changes an agent's display name, username and description.
+ * @param reference the agent's DID or its tail
+ * @param patch checked against the route's schema; null removes a value
+ * @returns the agent after the change
+ * @throws CodedError VALIDATION_ERROR if a text is invalid, the username is taken or was given up recently by another
+ *   owner, or the agent is revoked; NOT_FOUND; FORBIDDEN if it adds anything while the owner is suspended
+ */
+export async function updateProfile(
+  deps: Pick<CoreDeps, 'db' | 'site' | 'now'>,
+  ownerId: number,
+  reference: string,
+  patch: AgentPatch,
+): Promise<OwnerAgent> {
+  const { naming } = deps.site
+  const tail = tailOf(naming, reference)
+  const { username } = patch
+  if (typeof username === 'string') requireUsername(naming, username)
+  assertNoImitation('A display name', patch.displayName ?? '')
+  assertNoImitation('A description', patch.description ?? '')
+  await deps.db.write(async (tx) => {
+    const row = await requireOwn(tx.db, ownerId, tail)
+    if (Object.values(patch).some((value) => value !== null)) {
+      await assertOwnerNotSuspended(tx.db, ownerId)
+    }
+    if (typeof username === 'string') {
+      const claim = { namespace: 'agent', username, ownerId, at: deps.now() } as const
+      await assertNotInQuarantine(tx.db, claim)
+      await releaseRevokedUsername(tx, row, username, deps.now())
+    }
+    if (await writeProfile(tx, row, columnsOf(patch), deps.now())) return
+    throw await usernameTakenError(tx, username ?? '')
+  })
+  return afterCommit(() => getOwnAgent(deps, ownerId, tail))
+}
+
+/**
+ * A revoked agent keeps its username, so that links and badges still show the revocation. Only its owner can reuse the
+ * username, for another agent; nobody else can impersonate the revoked one.
+ */
+async function releaseRevokedUsername(
+  tx: Tx,
+  row: AgentRow,
+  username: string,
+  at: number,
+): Promise<void> {
+  if (row.status === 'revoked') return
+  const holder = await agentBySkeleton(tx.db, usernameSkeleton(username))
+  if (holder?.status !== 'revoked' || holder.owner_id !== row.owner_id) return
+  await writeProfile(tx, holder, { username: null, username_skeleton: null }, at)
+}
+
+function columnsOf({ displayName, username, description }: AgentPatch): Partial<ProfileColumns> {
+  return {
+    ...(displayName === undefined ? {} : { display_name: displayName }),
+    // An empty description is stored as null.
+    ...(description === undefined ? {} : { description: description || null }),
+    ...(username === undefined
+      ? {}
+      : { username, username_skeleton: username && usernameSkeleton(username) }),
+  }
+}
+
+async function usernameTakenError(tx: Tx, username: string): Promise<CodedError> {
+  return new CodedError(
+    'VALIDATION_ERROR',
+    (await tailOfUsername(tx.db, username)) !== undefined
+      ? `The username ${username} is taken.`
+      : `The username ${username} looks like one that is taken.`,
+  )
+}

@@ -1,0 +1,34 @@
+import type { NonceStore, UsedNonce } from '@countersign/protocol'
+import type { Database, Tx } from '../../database/database.ts'
+
+/** Unexpired nonces of one key. With signatures that are valid for a minute, that is about one request a second. */
+const SHARE = 100
+/** Nonces are stored for longer than they could be accepted, in case a clock is set back. */
+const RETENTION_MS = 10 * 60_000
+
+/** Nonces of signed requests to this service itself, in the database: all nodes and workers share them. */
+export function databaseNonceStore(db: Pick<Database, 'write'>, now: () => number): NonceStore {
+  return { record: (nonce) => db.write((tx) => record(tx, nonce, now())) }
+}
+
+async function record(tx: Tx, { hash, keyid, expiresAt }: UsedNonce, now: number) {
+  await tx.db
+    .deleteFrom('used_nonces')
+    .where('expires_at', '<', now - RETENTION_MS)
+    .execute()
+  const { count } = await tx.db
+    .selectFrom('used_nonces')
+    .select((eb) => eb.fn.countAll().as('count'))
+    .where('keyid', '=', keyid)
+    .where('expires_at', '>=', now)
+    .executeTakeFirstOrThrow()
+  const inserted = await tx.db
+    .insertInto('used_nonces')
+    .values({ hash, keyid, expires_at: expiresAt })
+    .onConflict((conflict) => conflict.column('hash').doNothing())
+    .returning('hash')
+    .executeTakeFirst()
+  if (inserted === undefined) return 'used'
+  // Recorded all the same: after an hour of refusals, it still counts as used.
+  return Number(count) >= SHARE ? 'share-exceeded' : 'fresh'
+}

@@ -1,0 +1,48 @@
+import type { Server } from 'node:http'
+import type { Socket } from 'node:net'
+import { ERROR_STATUS } from '@countersign/protocol'
+import { errorResponse } from './error-handler.ts'
+import { addressKey } from './limits/address-key.ts'
+import { newRequestId } from './request-id.ts'
+
+const MESSAGE = 'Too many connections from your address. Close some, or reuse them.'
+
+export interface ConnectionLimitOptions {
+  /** How many connections an address (of IPv6: a /64) may have open; null: any number. */
+  readonly perAddress: number | null
+  /** Proxies carry the connections of all clients, and are not limited. */
+  readonly isTrustedProxy: (address: string) => boolean
+}
+
+/** @returns a function that limits the connections of a server; those of all servers given to it count together */
+export function connectionLimit({
+  perAddress,
+  isTrustedProxy,
+}: ConnectionLimitOptions): (server: Server) => void {
+  const open = new Map<string, number>()
+  const onConnection = (socket: Socket) => {
+    const address = socket.remoteAddress ?? ''
+    if (isTrustedProxy(address)) return
+    const key = addressKey(address)
+    const count = (open.get(key) ?? 0) + 1
+    open.set(key, count)
+    socket.once('close', () => {
+      const left = (open.get(key) ?? 1) - 1
+      if (left === 0) open.delete(key)
+      else open.set(key, left)
+    })
+    if (count > (perAddress as number)) reject(socket)
+  }
+  return (server) => void (perAddress === null || server.on('connection', onConnection))
+}
+
+/** Answers before a request has arrived: what the client sends is never parsed. */
+function reject(socket: Socket): void {
+  const body = JSON.stringify(errorResponse('UNAVAILABLE', MESSAGE, newRequestId()).body)
+  socket.on('error', () => undefined)
+  socket.write(
+    `HTTP/1.1 ${ERROR_STATUS.UNAVAILABLE} Service Unavailable\r\ncontent-type: application/json; charset=utf-8\r\n` +
+      `cache-control: no-store\r\nretry-after: 2\r\nconnection: close\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+  )
+  socket.destroySoon()
+}

@@ -1,0 +1,52 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { CodedError } from '@countersign/protocol'
+import fastifyStatic from '@fastify/static'
+import { type Providers, pagePoliciesOf } from '../../accounts/providers/providers.ts'
+import { NOT_FOUND_MESSAGE } from '../../http/error-handler.ts'
+import { pageHeaders } from '../../http/page-headers.ts'
+import type { App } from '../../http/server.ts'
+
+const ASSETS = '/dashboard/assets/'
+
+export interface DashboardDeps {
+  readonly baseUrl: string
+  /** Their scripts may need further sources in the Content-Security-Policy. */
+  readonly providers: Providers
+  /** The build output of packages/dashboard. */
+  readonly dir: string
+}
+
+/** Serves `/dashboard/…`: the single-page app under every path, and its assets, which have hashed names. */
+export async function serveDashboard(
+  app: App,
+  { baseUrl, providers, dir }: DashboardDeps,
+): Promise<void> {
+  const headers = pageHeaders(baseUrl, pagePoliciesOf(providers))
+  const page = join(dir, 'index.html')
+  const html = existsSync(page) ? readFileSync(page, 'utf8') : null
+  if (html !== null) {
+    await app.register(fastifyStatic, {
+      root: join(dir, 'assets'),
+      prefix: ASSETS,
+      wildcard: false,
+      decorateReply: false,
+      preCompressed: true,
+      immutable: true,
+      maxAge: '1y',
+      schemaHide: true,
+    })
+  }
+  for (const url of ['/dashboard', '/dashboard/*']) {
+    app.get(url, { schema: { hide: true } }, async (request, reply) => {
+      // An asset of an older build: respond 404 instead of with the app's HTML.
+      if (request.url.startsWith(ASSETS)) throw new CodedError('NOT_FOUND', NOT_FOUND_MESSAGE)
+      if (html === null)
+        throw new CodedError('UNAVAILABLE', 'The dashboard is not built: npm run build')
+      return reply
+        .headers({ ...headers, 'cache-control': 'no-cache' })
+        .type('text/html; charset=utf-8')
+        .send(html)
+    })
+  }
+}

@@ -1,0 +1,35 @@
+import { CodedError } from '@countersign/protocol'
+import type { Command } from 'commander'
+import type { Env } from '../../base/config.ts'
+import {
+  acceptServiceKey,
+  SERVICE_KEY_PURPOSES,
+  serviceKeyName,
+} from '../../secrets/service-keys.ts'
+import { withData } from './context.ts'
+import { print } from './output.ts'
+
+export function acceptServiceKeyCommand(program: Command, env: Env): void {
+  program
+    .command('accept-service-key')
+    .description('use the key in DATA_DIR from now on, if the previous one is lost')
+    .argument('<purpose>', SERVICE_KEY_PURPOSES.join(', '))
+    .action(async (text: string, _options: unknown, command: Command) => {
+      const purpose = SERVICE_KEY_PURPOSES.find((each) => each === text)
+      if (purpose === undefined) {
+        throw new CodedError(
+          'VALIDATION_ERROR',
+          `There is no key for ${text}. Purposes: ${SERVICE_KEY_PURPOSES.join(', ')}.`,
+        )
+      }
+      const name = serviceKeyName(purpose)
+      await withData(env, ({ db, settings }) =>
+        acceptServiceKey({ db, dataDir: settings.dataDir }, purpose),
+      )
+      print(
+        command,
+        { accepted: name },
+        `Accepted. Copy ${name} to DATA_DIR of every other node, and restart all nodes.`,
+      )
+    })
+}

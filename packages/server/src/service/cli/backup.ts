@@ -1,0 +1,89 @@
+import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { CodedError } from '@countersign/protocol'
+import type { Command } from 'commander'
+import { type Env, readSettings } from '../../base/config.ts'
+import {
+  backupFile,
+  type FileContents,
+  NotABackupError,
+} from '../../database/maintenance/backup-file.ts'
+import { type Restored, restoreFile } from '../../database/maintenance/restore.ts'
+import { lockDatabase } from '../../database/sqlite/process-lock.ts'
+import { migrateFile } from '../../database/sqlite/sqlite-database.ts'
+import { withData } from './context.ts'
+import { print } from './output.ts'
+
+export function backupCommands(program: Command, env: Env): void {
+  program
+    .command('backup')
+    .description('back up the data to a file, also while the server runs, and verify the copy')
+    .argument('<file>', 'a file that does not exist yet')
+    .action(async (file: string, _options: unknown, command: Command) => {
+      const target = resolve(file)
+      if (existsSync(target)) throw new CodedError('VALIDATION_ERROR', `${target} exists already.`)
+      const source = databaseFile(
+        env,
+        'pg_dump "$DATABASE_URL" makes a backup of it, also while the service runs',
+      )
+      // Opening the data creates the database if there is none.
+      const contents = await withData(env, () => backupFile(source, target)).catch(explainDamage)
+      print(
+        command,
+        { file: target, ...contents },
+        `Saved ${target}: ${summary(contents)}. It was read again, and is sound.
+Back up \`identity-pepper\`, \`directory-key\`, \`webhook-key\`, \`log-key\`, \`a2a-key\` and the files \`issuer-key-*\` from the data directory, too. Never restore \`log-head\`, \`witness-head\` or \`witness-key\`.`,
+      )
+    })
+
+  program
+    .command('restore')
+    .description('restore a backup; the server must be stopped')
+    .argument('<file>', 'a file made by countersignd backup')
+    .action(async (file: string, _options: unknown, command: Command) => {
+      const { contents, previousFile: kept } = await restore(env, resolve(file))
+      const before = kept === null ? '' : `\nThe previous data are in ${kept}.`
+      print(
+        command,
+        { restored: resolve(file), kept, ...contents },
+        `Restored ${resolve(file)}: ${summary(contents)}.${before}`,
+      )
+    })
+}
+
+function explainDamage(error: unknown): never {
+  if (!(error instanceof NotABackupError)) throw error
+  throw new Error(
+    `No backup was made. ${error.message} Most often the database itself is: countersignd doctor reads it.`,
+    { cause: error },
+  )
+}
+
+function summary({ owners, agents, events }: FileContents): string {
+  return `${agents} agents, ${owners} owners, ${events} events`
+}
+
+async function restore(env: Env, file: string): Promise<Restored> {
+  const target = databaseFile(
+    env,
+    'pg_restore puts a backup into a new database, and DATABASE_URL names that one from then on',
+  )
+  const unlock = lockDatabase(target)
+  try {
+    const restored = await restoreFile(file, target, Date.now())
+    await migrateFile(target, Date.now)
+    return restored
+  } catch (error) {
+    if (error instanceof NotABackupError) throw new CodedError('VALIDATION_ERROR', error.message)
+    throw error
+  } finally {
+    unlock()
+  }
+}
+
+/** @param instead what to use with PostgreSQL @throws CodedError VALIDATION_ERROR if the data is in PostgreSQL */
+function databaseFile(env: Env, instead: string): string {
+  const { database } = readSettings(env)
+  if (database.kind === 'sqlite') return database.file
+  throw new CodedError('VALIDATION_ERROR', `The data are in PostgreSQL: ${instead}.`)
+}

@@ -1,0 +1,164 @@
+import { randomBytes } from 'node:crypto'
+import {
+  MAX_WEBHOOK_OVERLAP_HOURS,
+  WEBHOOK_EVENT_TYPES,
+  type Webhook,
+  type WebhookEventType,
+} from '@countersign/protocol'
+import { type Command, InvalidArgumentError } from 'commander'
+import { assertSamePepper } from '../../accounts/identity/pepper-check.ts'
+import type { Env } from '../../base/config.ts'
+import { siteOf } from '../../base/site.ts'
+import { VERSION } from '../../base/version.ts'
+import { openSender } from '../../http/outbound/open-sender.ts'
+import { openServiceKey } from '../../secrets/service-keys.ts'
+import {
+  changeEndpoint,
+  createEndpoint,
+  listEndpoints,
+  removeEndpoint,
+  rotateSecret,
+} from '../../webhooks/manage-endpoints.ts'
+import type { WebhookDeps } from '../../webhooks/webhook-deps.ts'
+import { withData } from './context.ts'
+import { print, table } from './output.ts'
+
+/** Not an owner's: the endpoint gets the events of all agents. */
+const OPERATOR = null
+
+export function webhookCommands(program: Command, env: Env): void {
+  const webhook = program
+    .command('webhook')
+    .description('endpoints of yours that get the events of all agents')
+
+  webhook
+    .command('add')
+    .description('add an endpoint, and print its secret once')
+    .argument('<url>', 'an https URL')
+    .option('--types <types>', 'only these event types, separated by commas', parseTypes)
+    .action((url: string, options: { types?: WebhookEventType[] }, command: Command) =>
+      add(env, url, options.types ?? null, command),
+    )
+
+  webhook
+    .command('list')
+    .description('list the endpoints')
+    .action((_options: unknown, command: Command) => list(env, command))
+
+  webhook
+    .command('activate')
+    .description('activate an endpoint that was disabled')
+    .argument('<id>')
+    .action(async (id: string, _options: unknown, command: Command) => {
+      const changed = await withWebhooks(env, (deps) =>
+        changeEndpoint(deps, OPERATOR, id, { state: 'active' }),
+      )
+      print(command, changed, `Activated ${id} (${changed.url}).`)
+    })
+
+  webhook
+    .command('rotate-secret')
+    .description('give an endpoint another secret, and print it once')
+    .argument('<id>')
+    .option(
+      '--overlap <hours>',
+      'how long deliveries are signed with the previous secret too; 0 if it has leaked',
+      parseHours,
+      24,
+    )
+    .action((id: string, options: { overlap: number }, command: Command) =>
+      rotate(env, id, options.overlap, command),
+    )
+
+  webhook
+    .command('remove')
+    .description('remove an endpoint with its delivery log')
+    .argument('<id>')
+    .action(async (id: string, _options: unknown, command: Command) => {
+      await withWebhooks(env, (deps) => removeEndpoint(deps, OPERATOR, id))
+      print(command, { removed: id }, `Removed ${id}.`)
+    })
+}
+
+async function add(
+  env: Env,
+  url: string,
+  eventTypes: WebhookEventType[] | null,
+  command: Command,
+): Promise<void> {
+  const created = await withWebhooks(env, (deps) =>
+    createEndpoint(deps, OPERATOR, { url, eventTypes }),
+  )
+  print(
+    command,
+    created,
+    `Added ${created.id} (${created.url}).
+Secret of the v1 signatures, shown this once: ${created.secret}
+Public key of the v1a signatures: ${created.publicKey}`,
+  )
+}
+
+async function rotate(env: Env, id: string, overlapHours: number, command: Command): Promise<void> {
+  const rotated = await withWebhooks(env, (deps) =>
+    rotateSecret(deps, OPERATOR, id, { overlapHours }),
+  )
+  const until = rotated.previousSecretUntil
+  print(
+    command,
+    rotated,
+    `New secret of ${id}, shown this once: ${rotated.secret}
+${until === null ? 'The previous secret signs no more.' : `The previous secret signs too until ${until}.`}`,
+  )
+}
+
+async function list(env: Env, command: Command): Promise<void> {
+  const { webhooks, publicKey } = await withWebhooks(env, (deps) => listEndpoints(deps, OPERATOR))
+  const rows = webhooks.map((each) => [
+    each.id,
+    each.url,
+    stateOf(each),
+    String(each.pending),
+    each.lastDeliveredAt ?? 'never',
+    each.eventTypes?.join(',') ?? 'all',
+  ])
+  const headings = ['ID', 'URL', 'STATE', 'WAITING', 'LAST DELIVERY', 'TYPES']
+  print(
+    command,
+    { webhooks, publicKey },
+    `${table(headings, rows)}\nPublic key of the v1a signatures: ${publicKey}`,
+  )
+}
+
+function stateOf({ state, disabledReason, failingSince }: Webhook): string {
+  if (state === 'disabled') return `disabled (${disabledReason})`
+  return state === 'active' && failingSince !== null ? `failing since ${failingSince}` : state
+}
+
+function withWebhooks<T>(env: Env, work: (deps: WebhookDeps) => Promise<T>): Promise<T> {
+  return withData(env, async ({ db, settings, pepper, now }) => {
+    // The secrets are derived from it: with another one, the printed secret would verify nothing.
+    await assertSamePepper({ db, pepper })
+    const sender = openSender(settings, `Countersign/${VERSION} (+${settings.baseUrl.origin})`)
+    try {
+      const webhookKey = await openServiceKey({ db, dataDir: settings.dataDir }, 'webhook')
+      const site = siteOf(settings.naming, settings.baseUrl)
+      return await work({ db, site, pepper, now, randomBytes, webhookKey, sender })
+    } finally {
+      await sender.close()
+    }
+  })
+}
+
+function parseHours(text: string): number {
+  const hours = Number(text)
+  if (/^\d{1,3}$/.test(text) && hours <= MAX_WEBHOOK_OVERLAP_HOURS) return hours
+  throw new InvalidArgumentError(`It takes 0 to ${MAX_WEBHOOK_OVERLAP_HOURS} hours.`)
+}
+
+function parseTypes(text: string): WebhookEventType[] {
+  return [...new Set(text.split(','))].map((name) => {
+    const type = WEBHOOK_EVENT_TYPES.find((each) => each === name)
+    if (type !== undefined) return type
+    throw new InvalidArgumentError(`${name} is not one of ${WEBHOOK_EVENT_TYPES.join(', ')}.`)
+  })
+}

@@ -1,0 +1,174 @@
+import {
+  CodedError,
+  GRANT_LIFETIME,
+  type Grant,
+  type GrantRequest,
+  JWT_BEARER_GRANT,
+  keyThumbprint,
+  type RawRequest,
+  type SignatureReason,
+  type Tail,
+} from '@countersign/protocol'
+import { recordAccountActivity } from '../../accounts/account-activity-table.ts'
+import { assertOwnerNotSuspended } from '../../accounts/owner-suspension.ts'
+import type { AgentView } from '../../agents/agent-record.ts'
+import { agentByTail } from '../../agents/agent-table.ts'
+import { findOrThrow } from '../../agents/find-agent.ts'
+import { tailOf } from '../../agents/require-own-agent.ts'
+import { databaseNonceStore } from '../../agents/verification/used-nonces.ts'
+import type { VerifyDeps } from '../../agents/verification/verify-challenge.ts'
+import { verifyOwnRequest } from '../../agents/verification/verify-signed-request.ts'
+import { didOfAgent } from '../../base/site.ts'
+import { timestamp } from '../../base/timestamp.ts'
+import type { Tx } from '../../database/database.ts'
+import type { Sender } from '../../http/outbound/open-sender.ts'
+import type { CoreDeps } from '../../secrets/core-deps.ts'
+import type { IssuerKeys } from '../../secrets/issuer-keys/issuer-keys.ts'
+import { evidenceOf } from '../certificates/certificate-claims.ts'
+import { assertAuthorizationServer } from './authorization-server.ts'
+import { issuerOfAgent, recordUse } from './grant-table.ts'
+import { grantIssuerUrl } from './issuer-url.ts'
+
+export interface GrantDeps extends VerifyDeps, Pick<CoreDeps, 'db' | 'randomBytes'> {
+  readonly issuerKeys: Pick<IssuerKeys, 'signGrant'>
+  readonly sender: Pick<Sender, 'check' | 'get'>
+}
+
+const JTI_BYTES = 16
+
+/**
+ * Issues a grant (RFC 7523, draft-carleton-workload-authz-grant) to the agent that signed the request.
+ * @param reference the DID or tail in the URL
+ * @param received the request as it was received, with its body
+ * @throws CodedError UNAUTHENTICATED or INVALID_SIGNATURE; FORBIDDEN if another agent signed it; AGENT_NOT_ACTIVE; CONFLICT if the
+ *   owner has assigned the agent to no issuer; VALIDATION_ERROR if the metadata of the authorization server do not match;
+ *   RATE_LIMITED; UNAVAILABLE; StorageFailure
+ */
+export async function issueGrant(
+  deps: GrantDeps,
+  reference: string,
+  received: RawRequest,
+  request: GrantRequest,
+): Promise<Grant> {
+  const { db, now, site, readModel, sender, issuerKeys } = deps
+  const tail = tailOf(site.naming, reference)
+  const keyid = await assertSigned(deps, tail, received)
+  if ((await issuerOfAgent(db.read, tail)) === undefined) throw notAssigned()
+  await assertAuthorizationServer(sender, request)
+  // The fetch took time: the database decides whether the agent may still have the grant.
+  const issuerId = await db.write((tx) => recordGrant(deps, tx, { tail, keyid, request }))
+  const knownUntil = now() - readModel.staleness()
+  const view = await requireActive(deps, tail)
+  const issuer = grantIssuerUrl(site, issuerId)
+  const claims = { iss: issuer, ...claimsOf(deps, view, request, knownUntil) }
+  return {
+    assertion: issuerKeys.signGrant(issuerId, claims),
+    grantType: JWT_BEARER_GRANT,
+    issuer,
+    expiresAt: timestamp(claims.exp * 1000),
+  }
+}
+
+/** @returns the thumbprint of the key that signed */
+async function assertSigned(deps: GrantDeps, tail: Tail, received: RawRequest): Promise<string> {
+  const nonces = databaseNonceStore(deps.db, deps.now)
+  const { verdict, reason, did, keyid } = await verifyOwnRequest(deps, received, nonces)
+  if (verdict !== 'verified') throw signatureError(reason as SignatureReason)
+  if (did === didOfAgent(deps.site, tail) && keyid !== null) return keyid
+  throw new CodedError('FORBIDDEN', 'Another agent has signed this request. Name its own DID.')
+}
+
+function signatureError(reason: SignatureReason): CodedError {
+  if (reason === 'unsigned') {
+    return new CodedError(
+      'UNAUTHENTICATED',
+      'Sign this request with the key of the agent (HTTP Message Signatures).',
+    )
+  }
+  if (reason === 'suspended' || reason === 'revoked') return notActive(reason)
+  if (reason === 'too-many-requests') {
+    const message = 'This agent requests too many grants. Use an access token until it expires.'
+    return new CodedError('RATE_LIMITED', message, { retryAfterSeconds: 30 })
+  }
+  if (reason === 'replay-unchecked') {
+    const message = 'Whether the nonce was used before cannot be determined now.'
+    return new CodedError('UNAVAILABLE', message, { retryAfterSeconds: 1 })
+  }
+  return new CodedError(
+    'INVALID_SIGNATURE',
+    `The signature of this request was not accepted (${reason}).`,
+  )
+}
+
+async function requireActive(deps: GrantDeps, tail: Tail): Promise<AgentView> {
+  const view = await findOrThrow(deps, { kind: 'tail', tail })
+  if (view.agent.status === 'active') return view
+  throw notActive(view.agent.status)
+}
+
+function notActive(status: string): CodedError {
+  return new CodedError(
+    'AGENT_NOT_ACTIVE',
+    `This agent is ${status}. Only active agents get grants.`,
+  )
+}
+
+function notAssigned(): CodedError {
+  return new CodedError(
+    'CONFLICT',
+    'The owner has assigned this agent to no grant issuer. They can do so with the API for owners: /docs/oauth.',
+  )
+}
+
+interface Granted {
+  readonly tail: Tail
+  /** The thumbprint of the key that signed the request. */
+  readonly keyid: string
+  readonly request: GrantRequest
+}
+
+/** @returns the id of the issuer */
+async function recordGrant(
+  { now, site }: GrantDeps,
+  tx: Tx,
+  { tail, keyid, request: { audience } }: Granted,
+): Promise<string> {
+  const [agent, issuer] = [await agentByTail(tx.db, tail), await issuerOfAgent(tx.db, tail)]
+  if (agent === undefined || agent.status !== 'active') throw notActive(agent?.status ?? 'unknown')
+  if (keyThumbprint(agent.public_key) !== keyid) {
+    throw new CodedError('CONFLICT', 'The key of this agent has changed. Sign with the new one.')
+  }
+  if (issuer === undefined || issuer.owner_id !== agent.owner_id) throw notAssigned()
+  const { owner_id: ownerId } = agent
+  await assertOwnerNotSuspended(tx.db, ownerId)
+  if (await recordUse(tx, tail, audience, now())) {
+    await recordAccountActivity(tx, {
+      ...{ ownerId, type: 'owner.grant_first_issued', at: now() },
+      details: { agent: didOfAgent(site, tail), audience },
+    })
+  }
+  return issuer.id
+}
+
+/** @param knownUntil up to when the node knows the database, in milliseconds since 1970 */
+function claimsOf(
+  { site, now, randomBytes }: GrantDeps,
+  view: AgentView,
+  { audience, tokenEndpoint, resource }: GrantRequest,
+  knownUntil: number,
+) {
+  const { grade, verification, expiresAt } = evidenceOf(view, now())
+  const issuedAt = Math.floor(knownUntil / 1000)
+  return {
+    sub: didOfAgent(site, view.agent.tail),
+    // Both, because authorization servers differ in which they expect (draft-carleton-workload-authz-grant).
+    aud: audience === tokenEndpoint ? audience : [audience, tokenEndpoint],
+    iat: issuedAt,
+    exp: Math.min(issuedAt + GRANT_LIFETIME, Math.floor(expiresAt / 1000)),
+    jti: Buffer.from(randomBytes(JTI_BYTES)).toString('base64url'),
+    identityMethod: verification?.provider ?? null,
+    identityLevel: verification === null ? 'unverified' : 'verified',
+    grade,
+    ...(resource === undefined ? {} : { resource }),
+  }
+}

@@ -1,0 +1,35 @@
+import type { AgentReadModel } from '../../agents/read-model/agent-read-model.ts'
+import type { Database } from '../../database/database.ts'
+import type { IssuerKeys } from '../../secrets/issuer-keys/issuer-keys.ts'
+import { FeedHeads } from './feed-heads.ts'
+import { StatusFeed } from './status-feed.ts'
+import { StatusState } from './status-state.ts'
+import { StatusTokens } from './status-tokens.ts'
+
+/** The status of certificates, as this node publishes it. */
+export interface Status {
+  readonly state: StatusState
+  readonly heads: FeedHeads
+  readonly feed: StatusFeed
+  readonly tokens: StatusTokens
+}
+
+/**
+ * Loads the status lists and follows their events.
+ * @param deps the read model follows the events already; `baseUrl` without a slash at the end
+ */
+export async function openStatus(deps: {
+  readonly db: Database
+  readonly readModel: AgentReadModel
+  readonly issuerKeys: IssuerKeys
+  readonly baseUrl: string
+  readonly now: () => number
+  readonly onError: (error: unknown) => void
+}): Promise<Status> {
+  const { issuerKeys, baseUrl, now } = deps
+  const state = await StatusState.open(deps)
+  const heads = new FeedHeads({ state, issuerKeys, baseUrl })
+  const feed = new StatusFeed(state, heads, now)
+  const tokens = new StatusTokens({ state, issuerKeys, baseUrl, heads })
+  return { state, heads, feed, tokens }
+}

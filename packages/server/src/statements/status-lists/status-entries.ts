@@ -1,0 +1,97 @@
+import { CodedError } from '@countersign/protocol'
+import type { AgentView } from '../../agents/agent-record.ts'
+import { agentByTail } from '../../agents/agent-table.ts'
+import {
+  type CertifiedContent,
+  certifiedContentOf,
+  contentOfEntry,
+  contentOfStanding,
+  isSameContent,
+  stillHolds,
+} from '../../agents/changes/certified-content.ts'
+import { evidenceNow } from '../../agents/changes/regrade.ts'
+import {
+  allocateEntry,
+  currentEntry,
+  replaceEntry,
+  setContent,
+} from '../../agents/changes/status-entry-table.ts'
+import type { Database, StatusEntryRow, Tx } from '../../database/database.ts'
+
+/** Where certificates find their status. */
+export interface StatusReference {
+  /** The number of the list, whose address is `<BASE_URL>/status/<list>`. */
+  readonly list: number
+  readonly idx: number
+  /** When the entry was allocated, in milliseconds since 1970. */
+  readonly allocatedAt: number
+}
+
+/** The address of a status list. @param baseUrl without a slash at the end */
+export function statusListUri(baseUrl: string, list: number): string {
+  return `${baseUrl}/status/${list}`
+}
+
+interface StatusEntryDeps {
+  readonly db: Database
+  readonly now: () => number
+}
+
+/**
+ * The entry for a certificate of an agent. Allocates one with the first certificate, and whenever the certificate would state
+ * more than those with the current entry.
+ * @param view an active agent, as the certificate shows it
+ * @throws CodedError AGENT_NOT_ACTIVE, or UNAVAILABLE if the agent has changed since the view was read; StorageFailure
+ */
+export async function entryFor(
+  { db, now }: StatusEntryDeps,
+  view: AgentView,
+): Promise<StatusReference> {
+  const at = now()
+  const content = certifiedContentOf(view, at)
+  const entry = await currentEntry(db.pointReads, view.agent.tail)
+  if (entry !== undefined && isUsable(entry, content)) return referenceOf(entry)
+  return db.write(async (tx) =>
+    referenceOf(await entryInTransaction(tx, view.agent.tail, content, at)),
+  )
+}
+
+function isUsable(entry: StatusEntryRow, content: CertifiedContent): boolean {
+  return entry.value === 0 && isSameContent(contentOfEntry(entry), content)
+}
+
+function referenceOf({ list, idx, allocated_at }: StatusEntryRow): StatusReference {
+  return { list, idx, allocatedAt: allocated_at }
+}
+
+/** The node may be behind: what the certificate states is compared with the database before it gets an entry. */
+async function entryInTransaction(
+  tx: Tx,
+  tail: string,
+  content: CertifiedContent,
+  at: number,
+): Promise<StatusEntryRow> {
+  const agent = await agentByTail(tx.db, tail)
+  if (agent?.status !== 'active') {
+    throw new CodedError('AGENT_NOT_ACTIVE', 'This agent is not active.')
+  }
+  const evidence = await evidenceNow(tx.db, agent, at)
+  const standing = { keySequence: agent.key_sequence, ...evidence }
+  if (!isSameContent(content, contentOfStanding(standing, at))) {
+    throw new CodedError(
+      'UNAVAILABLE',
+      'The agent has changed meanwhile. Nothing was done: try again in a second.',
+      { retryAfterSeconds: 1 },
+    )
+  }
+  const entry = await currentEntry(tx.db, tail)
+  if (entry === undefined) return allocateEntry(tx, tail, content, at)
+  if (isUsable(entry, content)) return entry
+  // Another provider: those who still have an older certificate are to know when its provider's verification is lost.
+  const isOther = entry.identity_method !== null && entry.identity_method !== content.identityMethod
+  if (entry.value !== 0 || isOther || !stillHolds(contentOfEntry(entry), standing, at)) {
+    return replaceEntry(tx, entry, content, at)
+  }
+  await setContent(tx, entry, content)
+  return entry
+}

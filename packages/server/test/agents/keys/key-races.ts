@@ -1,0 +1,194 @@
+import assert from 'node:assert/strict'
+import { after, before, suite, test } from 'node:test'
+import { type Answer, assertRefused } from '../../../../../test/support/answer.ts'
+import { post } from '../../../../../test/support/ask.ts'
+import { newKey, type TestKey } from '../../../../../test/support/key.ts'
+import { rotateTo, rotationBody } from '../../../../../test/support/key-operations.ts'
+import { type Cleanup, claimAgent, type TestService } from '../../../../../test/support/service.ts'
+import type { SignedInOwner } from '../../../../../test/support/signed-in.ts'
+import { changeStatus } from '../../../src/agents/manage/change-status.ts'
+import { eventTypesOf, statusOf } from '../manage/keys.ts'
+import {
+  AGENTS,
+  assertProves,
+  historyOf,
+  keysOf,
+  recoverWith,
+  signInBy,
+  startRecovery,
+  veto,
+} from './with-keys.ts'
+
+const ROUNDS = 6
+
+/** A service with `RECOVERY_DELAY=0`. */
+export interface RacedService {
+  readonly service: TestService
+  /** Waits until assertions about the outcome of a race hold, wherever they are asked: workers follow each other's changes. */
+  readonly settled: (assertion: () => Promise<void>) => Promise<void>
+}
+
+interface Racer {
+  readonly did: string
+  readonly old: TestKey
+  readonly rotated: TestKey
+  readonly recovered: TestKey
+  readonly token: string
+}
+
+function statuses(answers: readonly Answer[]): number[] {
+  for (const { status, text } of answers) assert.ok(status < 500, text)
+  return answers.map(({ status }) => status)
+}
+
+/** The tests of operations on the same key at the same time. @param more registers tests that run after them */
+export function keyRaces(
+  name: string,
+  start: (t: Cleanup) => Promise<RacedService>,
+  more: () => void = () => undefined,
+): void {
+  suite(name, () => {
+    const ends: (() => unknown)[] = []
+    let service: TestService
+    let settled: RacedService['settled']
+    let owner: SignedInOwner
+
+    before(async () => {
+      const started = await start({ after: (end) => ends.push(end) })
+      service = started.service
+      settled = started.settled
+      const ownerId = await service.operator.addVerifiedOwner()
+      owner = await signInBy(service, ownerId, Date.now)
+    })
+
+    after(async () => {
+      for (const end of ends.toReversed()) await end()
+    })
+
+    /** An agent with a key that is to be rotated, and a recovery that is to be redeemed. */
+    async function racer(round: number): Promise<Racer> {
+      const [old, rotated, recovered] = [newKey(), newKey(), newKey()]
+      const did = await claimAgent(service, owner.ownerId, old, `round ${round}`)
+      const token = await startRecovery(owner, did, 'key_lost')
+      return { did, old, rotated, recovered, token }
+    }
+
+    const rotation = ({ did, old, rotated }: Racer) =>
+      rotateTo(service, did, { old, next: rotated, sequence: 2 })
+    const redemption = ({ did, token, recovered }: Racer) =>
+      recoverWith(service, did, { token, next: recovered, sequence: 2 })
+    const vetoOf = ({ did, old }: Racer) => veto(service, did, { old, sequence: 1 })
+
+    test('of 25 rotations at once, one succeeds and the others get CONFLICT', async () => {
+      const old = newKey()
+      const did = await claimAgent(service, owner.ownerId, old, 'rotations')
+      const nexts = Array.from({ length: 25 }, () => newKey())
+      const bodies = nexts.map((next) => rotationBody(service, did, { old, next, sequence: 2 }))
+      const answers = await Promise.all(
+        bodies.map((body) => post(service, `/api/v1/agent/${did}/keys`, body)),
+      )
+      const winners = nexts.filter((_, i) => answers[i]?.status === 200)
+      assert.equal(winners.length, 1)
+      for (const answer of answers) {
+        if (answer.status !== 200) assertRefused(answer, 409, 'CONFLICT')
+      }
+      await settled(() => assertProves(service, winners[0] as TestKey, did))
+      assert.deepEqual(await eventTypesOf(service, did), ['agent.key_rotated'])
+      assert.equal((await historyOf(service, did)).length, 2)
+    })
+
+    test('the same rotation sent 10 times at once succeeds 10 times, and is done once', async () => {
+      const [old, next] = [newKey(), newKey()]
+      const did = await claimAgent(service, owner.ownerId, old, 'repeated')
+      const body = rotationBody(service, did, { old, next, sequence: 2 })
+      const send = () => post(service, `/api/v1/agent/${did}/keys`, body)
+      const answers = await Promise.all(Array.from({ length: 10 }, send))
+      assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]))
+      assert.equal(new Set(answers.map(({ text }) => text)).size, 1)
+      assert.deepEqual(await eventTypesOf(service, did), ['agent.key_rotated'])
+    })
+
+    test('of 25 redemptions of one token at once, each with another key, one succeeds', async () => {
+      const { did, token } = await racer(0)
+      const nexts = Array.from({ length: 25 }, () => newKey())
+      const asked = nexts.map((next) => recoverWith(service, did, { token, next, sequence: 2 }))
+      const answers = await Promise.all(asked)
+      const winners = nexts.filter((_, i) => answers[i]?.status === 200)
+      assert.equal(winners.length, 1)
+      statuses(answers)
+      await settled(() => assertProves(service, winners[0] as TestKey, did))
+      assert.equal((await historyOf(service, did)).length, 2)
+    })
+
+    test('of a rotation and a recovery at once, one succeeds', async () => {
+      for (let round = 0; round < ROUNDS; round++) {
+        const each = await racer(round)
+        const [rotated, recovered] = statuses(await Promise.all([rotation(each), redemption(each)]))
+        assert.notEqual(rotated === 200, recovered === 200)
+        const current = rotated === 200 ? each.rotated : each.recovered
+        await settled(() => assertProves(service, current, each.did))
+        const { keySequence, recovery } = await keysOf(service, each.did)
+        assert.deepEqual([keySequence, recovery], [2, null])
+      }
+    })
+
+    test('of a recovery and a veto at once, one succeeds', async () => {
+      for (let round = 0; round < ROUNDS; round++) {
+        const each = await racer(100 + round)
+        const [recovered, vetoed] = statuses(await Promise.all([redemption(each), vetoOf(each)]))
+        assert.notEqual(recovered === 200, vetoed === 200)
+        const current = recovered === 200 ? each.recovered : each.old
+        await settled(() => assertProves(service, current, each.did))
+        assert.equal((await keysOf(service, each.did)).recovery, null)
+      }
+    })
+
+    const contestOf = ({ did }: Racer, reason: string) =>
+      owner.post(`${AGENTS}/${did}/keys/contest`, { sequence: 1, reason })
+
+    test('a revocation wins over everything that happens at the same time', async () => {
+      for (let round = 0; round < ROUNDS; round++) {
+        const each = await racer(200 + round)
+        const reason = round % 2 ? 'key_compromised' : 'mistake'
+        const others = [rotation(each), redemption(each), vetoOf(each), contestOf(each, reason)]
+        const revoked = owner.post(`${AGENTS}/${each.did}/revoke`, round % 3 ? {} : { reason })
+        statuses(await Promise.all(others))
+        assert.equal((await revoked).status, 200)
+        await settled(async () => {
+          assert.equal((await statusOf(service, each.did))[0], 'revoked')
+        })
+        assert.equal((await keysOf(service, each.did)).recovery, null)
+        const late = await rotateTo(service, each.did, {
+          old: each.old,
+          next: newKey(),
+          sequence: 9,
+        })
+        assertRefused(late, 409, 'CONFLICT')
+      }
+    })
+
+    test("the operator's suspension stays, whatever happens at the same time", async () => {
+      const deps = { db: service.operator.db, now: Date.now }
+      for (let round = 0; round < ROUNDS; round++) {
+        const each = await racer(300 + round)
+        const suspension = { to: 'suspended', reason: 'abuse', by: 'operator' } as const
+        const tail = each.did.slice(-24) as Parameters<typeof changeStatus>[1]['tail']
+        const others = [rotation(each), redemption(each), contestOf(each, 'mistake')]
+        const suspended = changeStatus(deps, { tail, ...suspension })
+        statuses(await Promise.all(others))
+        await suspended
+        // A read of the database: the read model of the service follows the operator's write within 100 ms.
+        const row = await service.operator.db.read
+          .selectFrom('agents')
+          .select(['status', 'status_set_by'])
+          .where('tail', '=', tail)
+          .executeTakeFirstOrThrow()
+        assert.deepEqual([row.status, row.status_set_by], ['suspended', 'operator'])
+        const reactivated = await owner.post(`${AGENTS}/${each.did}/reactivate`)
+        assertRefused(reactivated, 403, 'FORBIDDEN')
+      }
+    })
+
+    more()
+  })
+}

@@ -1,0 +1,107 @@
+import { randomBytes } from 'node:crypto'
+import { encodeBase64, namingFor, type Tail } from '@countersign/protocol'
+import { addOwner } from '../../../src/accounts/owners/add-owner.ts'
+import { agentByTail } from '../../../src/agents/agent-table.ts'
+import { insertAgent } from '../../../src/agents/claims/claim-table.ts'
+import { keysOfAgent } from '../../../src/agents/keys/agent-key-table.ts'
+import { completeRecovery } from '../../../src/agents/keys/complete-recovery.ts'
+import { contest } from '../../../src/agents/keys/contest.ts'
+import { insertRecovery } from '../../../src/agents/keys/key-recovery-table.ts'
+import { recover } from '../../../src/agents/keys/recover.ts'
+import { rotate } from '../../../src/agents/keys/rotate.ts'
+import type { KeyOperationDeps } from '../../../src/agents/keys/signed-operation.ts'
+import { siteOf } from '../../../src/base/site.ts'
+import type { Database, Tx } from '../../../src/database/database.ts'
+import { appendEvent } from '../../../src/database/event-table.ts'
+import { openDatabase } from '../../../src/database/open-database.ts'
+import { hashToken } from '../../../src/secrets/hash-token.ts'
+
+/** An agent with two keys and a pending recovery, in a SQLite file. */
+export interface Setup {
+  readonly db: Database
+  readonly deps: KeyOperationDeps
+}
+
+export type OperationName = 'rotate' | 'contest' | 'redeem' | 'complete'
+
+const TAIL = '1'.repeat(24) as Tail
+const NOW = 1_800_000_000_000
+const TOKEN = `svc-recover-${'0'.repeat(32)}`
+const SIGNATURE = `${'A'.repeat(86)}==`
+const issuedAt = NOW / 1000
+const key = (number: number) => Buffer.alloc(32, number)
+const encoded = (number: number) => encodeBase64(key(number))
+
+export async function open(file: string): Promise<Setup> {
+  const db = await openDatabase({ kind: 'sqlite', file }, () => NOW)
+  const naming = namingFor()
+  const ed25519 = { verify: async () => true } as unknown as KeyOperationDeps['ed25519']
+  const readModel = { hasSeenKey: () => true } as unknown as KeyOperationDeps['readModel']
+  const settings = { keyReuse: 'owner', recoveryDelayMs: 1 } as const
+  const site = siteOf(naming, new URL('https://id.example'))
+  return { db, deps: { db, site, now: () => NOW, ed25519, readModel, ...settings } }
+}
+
+/** Makes the state in which an operation begins. */
+export async function prepare({ db, deps }: Setup, name: OperationName): Promise<void> {
+  const { id } = await addOwner(
+    { db, naming: deps.site.naming, now: deps.now },
+    { username: 'ada', displayName: 'Ada' },
+  )
+  await db.write(async (tx) => {
+    for (const [tail, label] of [
+      [TAIL, 'a'],
+      ['2'.repeat(24), 'b'],
+    ] as const) {
+      const seq = tx.nextSeq()
+      const row = { seq, tail, public_key: key(1), agent_id: label, owner_id: id }
+      await insertAgent(tx, { ...row, claimed_at: NOW, grade: 'C' })
+      const event = { seq, at: NOW, tail, ownerId: id, payload: {} }
+      await appendEvent(tx, { ...event, type: 'agent.claimed' })
+    }
+  })
+  await rotateTo(deps, 2)
+  await db.write((tx) => startRecovery(tx))
+  if (name === 'complete') await redeem(deps)
+}
+
+async function startRecovery(tx: Tx): Promise<void> {
+  const token = { token_hash: hashToken(TOKEN), token_expires_at: NOW + 1000 }
+  await insertRecovery(tx, { tail: TAIL, reason: 'key_lost', started_at: NOW, ...token })
+}
+
+async function rotateTo(deps: KeyOperationDeps, number: number): Promise<void> {
+  const signatures = { oldSignature: SIGNATURE, newSignature: SIGNATURE }
+  await rotate(deps, TAIL, {
+    newPublicKey: encoded(number),
+    sequence: number,
+    issuedAt,
+    ...signatures,
+  })
+}
+
+async function redeem(deps: KeyOperationDeps): Promise<void> {
+  const request = { recoveryToken: TOKEN, publicKey: encoded(9), sequence: 3, issuedAt }
+  await recover(deps, TAIL, { ...request, signature: SIGNATURE })
+}
+
+export async function operate({ db, deps }: Setup, name: OperationName): Promise<void> {
+  if (name === 'rotate') return rotateTo(deps, 3)
+  if (name === 'redeem') return redeem(deps)
+  if (name === 'complete') return db.write((tx) => completeRecovery(tx, TAIL, 'owner', NOW + 1))
+  const agent = await agentByTail(db.read, TAIL)
+  const request = { sequence: 1, reason: 'key_compromised' } as const
+  await contest({ ...deps, randomBytes } as never, agent?.owner_id ?? 0, TAIL, request)
+}
+
+/** Everything that an operation can change, without random values. */
+export async function stateOf({ db }: Setup): Promise<string> {
+  const agents = await db.read.selectFrom('agents').selectAll().orderBy('seq').execute()
+  const keys = await Promise.all(agents.map((agent) => keysOfAgent(db.read, agent)))
+  const tables = [
+    await db.read.selectFrom('key_recoveries').selectAll().execute(),
+    await db.read.selectFrom('jobs').selectAll().orderBy('id').execute(),
+    await db.read.selectFrom('events').selectAll().orderBy('seq').execute(),
+  ]
+  return JSON.stringify([agents, keys, ...tables])
+}
