@@ -1,4 +1,4 @@
-"""What test/python.test.ts asks this package. Reads JSON from standard input and writes JSON: one result for each case.
+"""What test/python.slow.test.ts asks this package. Reads JSON from standard input and writes JSON: one result for each case.
 
 ``decisions``: policy decisions. ``mistakes``: the mistakes of policies.
 """

@@ -1,4 +1,4 @@
-"""Against a real service and a site behind the TypeScript gateway, which test/python.test.ts starts."""
+"""Against a real service and a site behind the TypeScript gateway, which test/python.slow.test.ts starts."""
 
 import asyncio
 import json
@@ -22,7 +22,7 @@ SERVICE = os.environ.get("COUNTERSIGN_TEST_SERVICE", "")
 SITE = os.environ.get("COUNTERSIGN_TEST_SITE", "")
 TOKENS = json.loads(os.environ.get("COUNTERSIGN_TEST_TOKENS", "[]"))
 
-pytestmark = pytest.mark.skipif(not SERVICE, reason="needs a service: run test/python.test.ts")
+pytestmark = pytest.mark.skipif(not SERVICE, reason="needs a service: run test/python.slow.test.ts")
 
 
 @pytest.fixture(scope="module")

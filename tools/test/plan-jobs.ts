@@ -11,6 +11,7 @@ export interface Job {
 const JOBS: Readonly<Record<Tier, Readonly<Record<Database, number>>>> = {
   quick: { postgres: 3, sqlite: 6 },
   all: { postgres: 12, sqlite: 12 },
+  nightly: { postgres: 0, sqlite: 2 },
 }
 
 /** What a new file is taken to need, in seconds. */

@@ -144,7 +144,7 @@ test(
   async (t) => {
     const { front } = await start(t, 'caddy', OPERATORS.take('3. Put it on the internet', 'caddy'))
     await assertToldApart(front)
-    const settings = new DocPage('docs/operators.md', join(ROOT, 'test/docs-hosting.test.ts'))
+    const settings = new DocPage('docs/operators.md', join(ROOT, 'test/docs-hosting.slow.test.ts'))
     const [, TRUSTED_PROXIES = ''] =
       /TRUSTED_PROXIES=(.*)/.exec(settings.take('3. Put it on the internet', 'sh')) ?? []
     const rate = { PREVIEWS: 'rate-limit', RATE_LIMITS: 'failed-claims=1/h' }

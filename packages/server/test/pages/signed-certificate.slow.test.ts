@@ -46,7 +46,7 @@ test(
     assert.equal((await bash(download)).code, 0)
     for (const { name, commands } of verifyCommands(service.url)) {
       assert.ok(shown.includes(commands), name)
-      // jose is installed here already, and PyJWT is verified in test/docs-certificates.test.ts, where it is present.
+      // jose is installed here already, and PyJWT is verified in test/docs-certificates.slow.test.ts, where it is present.
       if (name.startsWith('PyJWT')) continue
       const { code, stdout, stderr } = await bash(commands.replace(/^npm install.*\n/, ''))
       assert.equal(code, 0, `${name}: ${stderr}`)
