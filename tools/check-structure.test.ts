@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { test } from 'node:test'
 import { checkStructure } from './structure/check.ts'
 import { type Files, page, withTree } from './structure/fake-tree.ts'
+import { ROOMS } from './structure/rules.ts'
 
 const SRC = 'packages/server/src'
 const PROTOCOL = 'packages/protocol/src'
@@ -179,4 +180,21 @@ test('the command prints where a rule is broken and how to fix it, and exits 1',
   const { status, stdout } = withTree({ 'tools/Check.ts': '' }, run)
   assert.equal(status, 1)
   assert.match(stdout, /^tools\/Check\.ts:1 {2}the file name is not in kebab-case {2}name it .+\n$/)
+})
+
+test('at most 60 pairs of rooms of the server import each other', () => {
+  const importsAllBefore = (rooms: readonly string[]) =>
+    Object.fromEntries(
+      rooms.map((room, index) => [
+        `${SRC}/${room}/one.ts`,
+        rooms
+          .slice(0, index)
+          .map((other) => `import '../${other}/one.ts'\n`)
+          .join(''),
+      ]),
+    )
+  assert.deepEqual(breaches(importsAllBefore(ROOMS.slice(0, 11))), [])
+  const [all, ...others] = breaches(importsAllBefore(ROOMS))
+  assert.match(String(all), /66 pairs of rooms of the server import each other, more than 60/)
+  assert.deepEqual(others, [])
 })

@@ -7,6 +7,7 @@ import { checkForbiddenIdentifiers } from './forbidden-identifiers.ts'
 import { checkCycles } from './import-cycles.ts'
 import { checkDirections } from './import-directions.ts'
 import { importsOf } from './imports.ts'
+import { checkArrows } from './rooms.ts'
 import { isCode, readSources } from './source-files.ts'
 import { parse } from './syntax.ts'
 
@@ -28,6 +29,7 @@ export function checkStructure(root: string): Findings {
   const breaches = [
     ...checkDirections(imports),
     ...checkCycles(imports),
+    ...checkArrows(imports),
     ...checkEnvelopes(parsed),
     ...checkForbiddenIdentifiers(parsed),
     ...checkDocComments(parsed),

@@ -17,7 +17,7 @@ export interface Layer {
 }
 
 /** The rooms of packages/server/src. A room may import itself and those before it; `service` puts all of them together. */
-const ROOMS = [
+export const ROOMS = [
   'base',
   'database',
   'secrets',
@@ -31,6 +31,9 @@ const ROOMS = [
   'pages',
   'service',
 ] as const
+
+/** How many pairs of rooms may import each other, one way. */
+export const MOST_ARROWS = 60
 
 /** Files with a name of one pattern, and what they may not import (specifiers, type imports included). */
 interface FileKind {
