@@ -6,6 +6,7 @@ import {
   type DatabaseLocation,
   openDatabase,
 } from '../packages/server/src/database/open-database.ts'
+import { EFFECTS } from '../packages/server/src/service/effects.ts'
 import { quantile } from './statistics.ts'
 
 const HASH_BYTES = 32
@@ -37,7 +38,7 @@ export interface TransactionResult {
 // node load-transactions.ts '<a TransactionTask as JSON>': does only the database work of claims.
 const task = JSON.parse(process.argv[2] as string) as TransactionTask
 const hashes = read(task)
-const db = await openDatabase(task.place, Date.now)
+const db = await openDatabase(task.place, Date.now, EFFECTS)
 const deps = {
   naming: namingFor('svc', 'ServiceID'),
   keyReuse: 'owner',

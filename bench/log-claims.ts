@@ -2,12 +2,13 @@ import { createHash, randomBytes } from 'node:crypto'
 import { Agent, request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openDatabase } from '../packages/server/src/database/open-database.ts'
+import { EFFECTS } from '../packages/server/src/service/effects.ts'
 import { HOST } from './http-exchange.ts'
 import { claimBody, keyPairOf } from './keys.ts'
 
 /** Owners with a token each, by the schema of this checkout, which the release before ignores. @returns the claims */
 export async function seedClaims(file: string, count: number): Promise<string[]> {
-  const db = await openDatabase({ kind: 'sqlite', file }, Date.now)
+  const db = await openDatabase({ kind: 'sqlite', file }, Date.now, EFFECTS)
   const now = Date.now()
   const tokens = Array.from(
     { length: count },

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { insertRecovery } from '../packages/server/src/agents/keys/key-recovery-table.ts'
 import { openDatabase } from '../packages/server/src/database/open-database.ts'
 import { hashToken } from '../packages/server/src/secrets/hash-token.ts'
+import { EFFECTS } from '../packages/server/src/service/effects.ts'
 import { keyOfSeed, newKey, type TestKey } from '../test/support/key.ts'
 import { recoveryBody, rotationBody } from '../test/support/key-operations.ts'
 import { verifyBody } from '../test/support/refused-posts.ts'
@@ -103,7 +104,7 @@ async function measureRates(bench: Bench, { seconds }: Options, seed: Seed): Pro
  * @returns the redemptions
  */
 async function startRecoveries(copy: DataCopy, dids: readonly string[]): Promise<HttpRequest[]> {
-  const db = await openDatabase(copy.place, Date.now)
+  const db = await openDatabase(copy.place, Date.now, EFFECTS)
   try {
     const at = Date.now()
     const tokenOf = (i: number) => `svc-recover-${i.toString(16).padStart(32, '0')}`

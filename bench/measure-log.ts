@@ -11,6 +11,7 @@ import type { Db } from '../packages/server/src/database/database.ts'
 import { openDatabase } from '../packages/server/src/database/open-database.ts'
 import { TransparencyLog } from '../packages/server/src/log/transparency-log.ts'
 import { openServiceKey } from '../packages/server/src/secrets/service-keys.ts'
+import { EFFECTS } from '../packages/server/src/service/effects.ts'
 import { HOST } from './http-exchange.ts'
 import { cpuSeconds, freePort, startServer } from './process.ts'
 import { median } from './rounds.ts'
@@ -34,7 +35,7 @@ const scope = new Scope()
 try {
   const file = join(dataDir, 'countersign.db')
   const port = await freePort()
-  const db = await openDatabase({ kind: 'sqlite', file }, Date.now)
+  const db = await openDatabase({ kind: 'sqlite', file }, Date.now, EFFECTS)
   const key = await openServiceKey({ db, dataDir }, 'log')
   const host = `${HOST}:${port}`
   const deps = { db, dataDir, key, naming, host, now: Date.now, randomBytes, witnesses: null }

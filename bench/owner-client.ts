@@ -6,6 +6,7 @@ import {
   openDatabase,
 } from '../packages/server/src/database/open-database.ts'
 import { Cookies } from '../packages/server/src/http/cookies.ts'
+import { EFFECTS } from '../packages/server/src/service/effects.ts'
 import { type HttpRequest, JSON_TYPE, sendRequest } from './http-exchange.ts'
 import { claimBody, keyPairOf } from './keys.ts'
 import { CLAIM_PATH } from './scenarios.ts'
@@ -16,7 +17,7 @@ import { BASE_URL } from './systems.ts'
  * @returns the headers that the owner's browser would send
  */
 export async function signIn(place: DatabaseLocation, ownerId: number): Promise<OwnerHeaders> {
-  const db = await openDatabase(place, Date.now)
+  const db = await openDatabase(place, Date.now, EFFECTS)
   try {
     const token = await db.write((tx) =>
       startSession({ now: Date.now, randomBytes }, tx, {

@@ -17,6 +17,7 @@ import { assertSamePepper } from '../packages/server/src/accounts/identity/peppe
 import { openDatabase } from '../packages/server/src/database/open-database.ts'
 import { migrateFile } from '../packages/server/src/database/sqlite/sqlite-database.ts'
 import { loadPepper } from '../packages/server/src/secrets/secrets.ts'
+import { EFFECTS } from '../packages/server/src/service/effects.ts'
 import { keyPairOf, signText } from './keys.ts'
 import type { Scope } from './scope.ts'
 import { Seeder, TAIL_LINE } from './seed-rows.ts'
@@ -137,7 +138,7 @@ async function fill(seed: Seed): Promise<void> {
   }
   closeSync(tails)
   seeder.finish()
-  const db = await openDatabase({ kind: 'sqlite', file: seed.database }, Date.now)
+  const db = await openDatabase({ kind: 'sqlite', file: seed.database }, Date.now, EFFECTS)
   await assertSamePepper({ db, pepper })
   await db.close()
   writeFileSync(seed.challenges, challengesOf(realKeys).join('\n'))

@@ -14,6 +14,7 @@ import type { Database } from '../../packages/server/src/database/database.ts'
 import { openDatabase } from '../../packages/server/src/database/open-database.ts'
 import { loadPepper } from '../../packages/server/src/secrets/secrets.ts'
 import { runCountersignd } from '../../packages/server/src/service/cli/program.ts'
+import { EFFECTS } from '../../packages/server/src/service/effects.ts'
 import { type Service, startService } from '../../packages/server/src/service/service.ts'
 import { REAL_TIMING, type StartInterval } from '../../packages/server/src/service/timers.ts'
 import { watchAnswers } from './every-answer.ts'
@@ -172,7 +173,7 @@ export async function openOperator(
   settings: Settings,
   now: () => number = Date.now,
 ): Promise<Operator> {
-  const db = await openDatabase(settings.database, now)
+  const db = await openDatabase(settings.database, now, EFFECTS)
   const { naming, dataDir } = settings
   return {
     db,

@@ -1,6 +1,6 @@
 import type { Breach } from './breach.ts'
 import type { Import } from './imports.ts'
-import { CAPABILITIES, FILE_KINDS, LAYERS, type Layer, SCOPE, STILL_UPWARD } from './rules.ts'
+import { CAPABILITIES, FILE_KINDS, LAYERS, type Layer, SCOPE } from './rules.ts'
 import { isTest } from './source-files.ts'
 
 /** What is wrong with an import; the place is added by the caller. */
@@ -48,7 +48,6 @@ function againstLayer({ from, specifier, target }: Import): Fault | undefined {
   const other = layerOf(target.path)?.name
   if (other === undefined && target.kind === 'file') return undefined
   if (other !== undefined && layer.imports.includes(other)) return undefined
-  if (STILL_UPWARD.includes(from)) return undefined
   const named = target.kind === 'file' ? `${other}: '${specifier}'` : `'${specifier}'`
   return {
     wrong: `${layer.name} imports ${named}; it may import ${layer.imports.join(', ')}`,

@@ -158,15 +158,6 @@ export const CAPABILITIES = {
   except: ['packages/server/src/accounts/providers/', 'packages/server/src/pages/views/'],
 }
 
-/** Files that still import from a room below their own, until what they need reaches them as a parameter. */
-export const STILL_UPWARD = [
-  'packages/server/src/accounts/identity-of-owner.ts',
-  'packages/server/src/accounts/identity/overview.ts',
-  'packages/server/src/accounts/identity/record-verification.ts',
-  'packages/server/src/agents/changes/write-status.ts',
-  'packages/server/src/agents/keys/complete-recovery.ts',
-]
-
 /** Where `{ error: { …, requestId } }` may be built: nowhere else, so that every error has one shape. */
 export const ENVELOPE = {
   within: 'packages/server/src/',

@@ -1,12 +1,19 @@
 import { isCurrent, strongestVerification, type VerificationFact } from '@countersign/protocol'
-import type { OwnerRecord } from '../agents/agent-record.ts'
 import type { Site } from '../base/site.ts'
+
+/** The verifications of an owner. */
+interface VerifiedOwner {
+  /** Oldest first. May include expired ones. */
+  readonly verifications: readonly VerificationFact[]
+  /** The strongest of them, expired or not. */
+  readonly strongest: VerificationFact | null
+}
 
 /** The identity level of an owner without a current verification (contract 4.3). */
 export const UNVERIFIED = 'unverified'
 
 /** The provider of the strongest current verification, or null (contract 2.3). */
-export function identityMethodOf(owner: OwnerRecord, now: number): string | null {
+export function identityMethodOf(owner: VerifiedOwner, now: number): string | null {
   const { strongest } = owner
   if (strongest === null) return null
   if (isCurrent(strongest, now)) return strongest.provider
@@ -14,13 +21,16 @@ export function identityMethodOf(owner: OwnerRecord, now: number): string | null
 }
 
 /** The provider of the strongest current verification, or `unverified` (contract 4.3 `identityLevel`). */
-export function identityLevelOf(owner: OwnerRecord, now: number): string {
+export function identityLevelOf(owner: VerifiedOwner, now: number): string {
   return identityMethodOf(owner, now) ?? UNVERIFIED
 }
 
 /** The most recent current verification, or null. The card shows this one (contract 2.4). */
-export function latestVerification(owner: OwnerRecord, now: number): VerificationFact | null {
-  const current = owner.verifications.filter((each) => isCurrent(each, now))
+export function latestVerification(
+  { verifications }: Pick<VerifiedOwner, 'verifications'>,
+  now: number,
+): VerificationFact | null {
+  const current = verifications.filter((each) => isCurrent(each, now))
   return current.reduce<VerificationFact | null>(
     (latest, each) => (latest === null || each.verifiedAt >= latest.verifiedAt ? each : latest),
     null,

@@ -1,3 +1,4 @@
+import type { VerificationFact } from '@countersign/protocol'
 import type { Db, IdentityVerificationRow } from '../database/database.ts'
 import { prepared } from '../database/prepared.ts'
 
@@ -19,6 +20,15 @@ export type VerificationOfOwner = Pick<
   IdentityVerificationRow,
   'owner_id' | 'provider' | 'assurance' | 'verified_at' | 'expires_at' | 'published_name'
 >
+
+export function factsOfVerification(row: VerificationOfOwner): VerificationFact {
+  return {
+    provider: row.provider,
+    assurance: row.assurance,
+    verifiedAt: row.verified_at,
+    expiresAt: row.expires_at,
+  }
+}
 
 const selectBetween = prepared<{ from: number; to: number }, VerificationOfOwner>((db, param) =>
   db

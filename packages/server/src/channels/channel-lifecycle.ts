@@ -1,4 +1,5 @@
 import { agentByTail, touchAgent } from '../agents/agent-table.ts'
+import type { AgentEffect } from '../agents/changes/agent-effects.ts'
 import { type LoggedChange, logChange } from '../agents/changes/log-change.ts'
 import { regrade } from '../agents/changes/regrade.ts'
 import type { AgentRow, ChannelRow, JobRow, Tx } from '../database/database.ts'
@@ -183,10 +184,20 @@ export async function eraseChannels(
 }
 
 /**
- * Makes the channels stale that an agent proved by a signature of its key alone. Call it when the key was compromised: the
- * attacker may have given those answers.
+ * What becomes of the channels of a changed agent. Revocation is final, so nothing restarts their checks. An attacker may have
+ * given the answers that were signed by a key that was compromised or lost.
  */
-export async function expireAnsweredChannels(
+export const channelsOfChangedAgent: AgentEffect = {
+  on: ['agent.revoked', 'agent.key_compromised', 'agent.key_recovered'],
+  async run(tx, { type, before, at }) {
+    if (type === 'agent.revoked') await stopChecks(tx, before.tail)
+    else if (type === 'agent.key_recovered') await expireAnswered(tx, before, 'key-replaced', at)
+    else await expireAnswered(tx, before, 'key-compromised', at)
+  },
+}
+
+/** Makes the channels stale that an agent proved by a signature of its key alone. */
+async function expireAnswered(
   tx: Tx,
   agent: AgentRow,
   reason: 'key-compromised' | 'key-replaced',
@@ -202,8 +213,8 @@ export async function expireAnsweredChannels(
   }
 }
 
-/** Stops all checks and expiries of a revoked agent's channels. Revocation is permanent, so nothing restarts them. */
-export async function stopChecks(tx: Tx, tail: string): Promise<void> {
+/** Stops all checks and expiries of an agent's channels. */
+async function stopChecks(tx: Tx, tail: string): Promise<void> {
   for (const { id } of await channelsOfAgent(tx.db, tail)) {
     await scheduleCheck(tx, id, null)
     await scheduleExpiry(tx, id, null)

@@ -315,7 +315,17 @@ export interface Tx {
   readonly db: Db
   /** @returns the next sequence number of `events`. Sequence numbers are in commit order and have no gaps. */
   nextSeq(): number
+  /** Runs within the transaction what other rooms do about a change. */
+  readonly effects: Effects
 }
+
+/**
+ * What follows from a change, in the same transaction, in rooms that the changed room may not import. The room that announces
+ * a kind of change adds a member by declaration merging, and `service/effects.ts` lists what follows. It is a parameter of
+ * `openDatabase`, so nothing can write without it.
+ */
+// biome-ignore lint/suspicious/noEmptyInterface: rooms add members by declaration merging
+export interface Effects {}
 
 /** The result of one write of a batch. */
 export type Outcome<T> = { readonly value: T } | { readonly error: unknown }

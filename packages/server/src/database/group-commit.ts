@@ -3,6 +3,7 @@ import { deferWork } from '../base/loop-turn.ts'
 import {
   type Batch,
   type Db,
+  type Effects,
   type Outcome,
   StorageFailure,
   type Tx,
@@ -49,6 +50,7 @@ interface Write {
  */
 export class GroupCommit {
   readonly #writer: Writer
+  readonly #effects: Effects
   readonly #onCommit: () => Promise<void>
   readonly #listeners: ((end: TransactionEnd) => void)[] = []
   #waiting = 0
@@ -57,8 +59,9 @@ export class GroupCommit {
   #isClosed = false
 
   /** @param onCommit awaited after each commit, before its writes resolve */
-  constructor(writer: Writer, onCommit: () => Promise<void>) {
+  constructor(writer: Writer, effects: Effects, onCommit: () => Promise<void>) {
     this.#writer = writer
+    this.#effects = effects
     this.#onCommit = onCommit
   }
 
@@ -200,7 +203,11 @@ export class GroupCommit {
   }
 
   #txOf(sequence: Sequence): Tx {
-    return { db: this.#writer.db, nextSeq: () => sequence.next() }
+    return {
+      db: this.#writer.db,
+      nextSeq: () => sequence.next(),
+      effects: this.#effects,
+    }
   }
 
   #execute(query: CompiledQuery): Promise<unknown> {

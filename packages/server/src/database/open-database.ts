@@ -1,5 +1,5 @@
 import { dirname } from 'node:path'
-import type { Database } from './database.ts'
+import type { Database, Effects } from './database.ts'
 import { migratePostgres, openPostgres } from './postgres/postgres-database.ts'
 import { migrateFile, openSqlite } from './sqlite/sqlite-database.ts'
 import type { WriterTurn } from './sqlite/writer-turn.ts'
@@ -13,6 +13,7 @@ export type DatabaseLocation =
 /**
  * Opens the database and applies pending migrations.
  * @param now milliseconds since the Unix epoch
+ * @param effects what follows from a change; pass `EFFECTS` of `service/effects.ts`
  * @param turn coordinates the writes of processes that share a SQLite file. PostgreSQL needs none: a lock on the server
  *   does it
  * @throws NewerSchemaError, StorageFailure
@@ -20,9 +21,12 @@ export type DatabaseLocation =
 export function openDatabase(
   place: DatabaseLocation,
   now: () => number,
+  effects: Effects,
   turn?: WriterTurn,
 ): Promise<Database> {
-  return place.kind === 'sqlite' ? openSqlite(place.file, now, turn) : openPostgres(place.url, now)
+  return place.kind === 'sqlite'
+    ? openSqlite(place.file, now, effects, turn)
+    : openPostgres(place.url, now, effects)
 }
 
 /**

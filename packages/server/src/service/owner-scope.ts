@@ -8,6 +8,7 @@ import { accountRoutes } from '../accounts/owners/account-routes.ts'
 import { apiKeyRoutes } from '../accounts/owners/api-key-routes.ts'
 import { rejectCrossOrigin, SignedIn } from '../accounts/owners/owner-routes.ts'
 import { signInRoutes } from '../accounts/owners/sign-in-routes.ts'
+import { channelsOfActiveAgents } from '../agents/active-agents.ts'
 import { issueTokenRoutes } from '../agents/claims/claim-routes.ts'
 import type { KeyReuse } from '../agents/keys/key-use.ts'
 import { ownKeyRoutes } from '../agents/keys/own-key-routes.ts'
@@ -52,7 +53,7 @@ export async function serveOwners(app: App, deps: OwnerScopeDeps): Promise<void>
     exportRoute(owners, context)
     deletionRoute(owners, context)
     notificationRoutes(owners, context)
-    identityRoutes(owners, context)
+    identityRoutes(owners, { ...context, deps: { ...deps, channelsOfActiveAgents } })
     issueTokenRoutes(owners, context)
     ownAgentRoutes(owners, context)
     ownKeyRoutes(owners, context)

@@ -39,6 +39,7 @@ import { openStatus } from '../statements/status-lists/open-status.ts'
 import { DueDeliveries } from '../webhooks/due-deliveries.ts'
 import { type AppDeps, createApp } from './app.ts'
 import { appDeps, type ServiceState } from './app-deps.ts'
+import { EFFECTS } from './effects.ts'
 import { gaugesOf } from './gauges.ts'
 import { listenForMetrics } from './metrics-port.ts'
 import { REAL_TIMING, startTimers, type Timing } from './timers.ts'
@@ -115,7 +116,7 @@ async function start(
   mkdirSync(settings.dataDir, { recursive: true, mode: 0o700 })
   if (primary === null && settings.database.kind === 'sqlite')
     resources.defer(lockDatabase(settings.database.file))
-  const db = await openDatabase(settings.database, now, primary?.writerTurn)
+  const db = await openDatabase(settings.database, now, EFFECTS, primary?.writerTurn)
   resources.defer(() => db.close())
   if (primary === null) await db.check()
   await assertSamePepper({ db, pepper: loadPepper(settings.dataDir) })

@@ -12,6 +12,7 @@ import { DueChecks, secondsLate } from '../../src/channels/recheck-due.ts'
 import { openDatabase } from '../../src/database/open-database.ts'
 import { openPerspectives } from '../../src/http/outbound/open-perspectives.ts'
 import { type Perspective, ProofAbsent } from '../../src/http/outbound/perspective.ts'
+import { EFFECTS } from '../../src/service/effects.ts'
 import {
   addChannel,
   check,
@@ -59,7 +60,7 @@ async function startNode(
 ): Promise<Node> {
   const { settings } = service
   const now = () => Date.now() + ahead()
-  const db = await openDatabase(settings.database, now)
+  const db = await openDatabase(settings.database, now, EFFECTS)
   const perspectives = openPerspectives(settings)
   const channelSources = { kinds: CHANNEL_KINDS, perspectives: perspectives.all.map(through) }
   const site = siteOf(namingFor('svc', 'ServiceID'), settings.baseUrl)

@@ -8,6 +8,7 @@ import { SQLITE_ONLY } from '../../../../test/support/postgres.ts'
 import { tempDir } from '../../../../test/support/service.ts'
 import { backupFile } from '../../src/database/maintenance/backup-file.ts'
 import { openSqlite } from '../../src/database/sqlite/sqlite-database.ts'
+import { EFFECTS } from '../../src/service/effects.ts'
 
 /** Rows of 1,000 bytes: enough for a backup of many steps. */
 const OWNERS = 20_000
@@ -16,7 +17,7 @@ const DEADLINE_MS = 60_000
 test('a backup completes while another process writes continuously', SQLITE_ONLY, async (t) => {
   const dir = tempDir(t)
   const file = join(dir, 'countersign.db')
-  await (await openSqlite(file, Date.now)).close()
+  await (await openSqlite(file, Date.now, EFFECTS)).close()
   const other = new DatabaseSync(file, { timeout: 5000 })
   t.after(() => other.close())
   other.exec(`with recursive n(i) as (select 1 union all select i + 1 from n where i < ${OWNERS})

@@ -8,6 +8,7 @@ import { testEnv } from '../../../../test/support/service.ts'
 import { readSettings, type Settings } from '../../src/base/config.ts'
 import { type Database, StorageFailure, type Tx } from '../../src/database/database.ts'
 import { openDatabase } from '../../src/database/open-database.ts'
+import { EFFECTS } from '../../src/service/effects.ts'
 
 test('concurrent writes are committed in one transaction, with sequence numbers in the order of the requests', async (t) => {
   const { db } = await open(t)
@@ -130,7 +131,7 @@ async function open(t: {
   after(end: () => unknown): void
 }): Promise<{ db: Database; settings: Settings }> {
   const settings = readSettings(await testEnv(t))
-  const db = await openDatabase(settings.database, Date.now)
+  const db = await openDatabase(settings.database, Date.now, EFFECTS)
   t.after(() => db.close())
   return { db, settings }
 }

@@ -8,6 +8,7 @@ import { until } from '../../../../test/support/until.ts'
 import { type Tx, UnknownOutcome } from '../../src/database/database.ts'
 import { ignoreUniqueViolation } from '../../src/database/ignore-unique-violation.ts'
 import { openPostgres } from '../../src/database/postgres/postgres-database.ts'
+import { EFFECTS } from '../../src/service/effects.ts'
 
 const HOST = '127.0.0.1'
 
@@ -18,7 +19,7 @@ test(
   POSTGRES_ONLY,
   async (t) => {
     const url = await startServer(t)
-    const db = await openPostgres(await inGerman(t, url), Date.now)
+    const db = await openPostgres(await inGerman(t, url), Date.now, EFFECTS)
     t.after(() => db.close())
     await query(
       url,
@@ -57,7 +58,7 @@ test(
   POSTGRES_ONLY,
   async (t) => {
     const url = await startServer(t)
-    const db = await openPostgres(url, Date.now)
+    const db = await openPostgres(url, Date.now, EFFECTS)
     t.after(() => db.close())
     const setting = () =>
       db.write(async (tx) => {

@@ -7,12 +7,13 @@ import { databaseOf, POSTGRES_ONLY, startPostgres } from '../../../../test/suppo
 import { startServiceProcess, tempDir } from '../../../../test/support/service.ts'
 import type { Db } from '../../src/database/database.ts'
 import { openPostgres } from '../../src/database/postgres/postgres-database.ts'
+import { EFFECTS } from '../../src/service/effects.ts'
 
 test(
   'a read that times out does not make the other connections reconnect',
   POSTGRES_ONLY,
   async (t) => {
-    const db = await openPostgres(await databaseOf(tempDir(t)), Date.now)
+    const db = await openPostgres(await databaseOf(tempDir(t)), Date.now, EFFECTS)
     t.after(() => db.close())
     const backend = async (of: Db) => {
       const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(of)

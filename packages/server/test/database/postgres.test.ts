@@ -20,6 +20,7 @@ import {
 import { NewerSchemaError } from '../../src/database/migrate.ts'
 import { migratePostgres, openPostgres } from '../../src/database/postgres/postgres-database.ts'
 import { MIGRATIONS } from '../../src/database/schema/migrations/index.ts'
+import { EFFECTS } from '../../src/service/effects.ts'
 
 interface Setup {
   readonly url: string
@@ -31,7 +32,7 @@ interface Setup {
 async function open(t: TestContext): Promise<Setup> {
   const url = await databaseOf(tempDir(t))
   const proxy = await startStallingProxy(t, url)
-  const db = await openPostgres(proxy.url, Date.now)
+  const db = await openPostgres(proxy.url, Date.now, EFFECTS)
   t.after(() => db.close())
   return { url, proxy, db }
 }
@@ -84,7 +85,7 @@ test(
     )
     assert.equal(applied.filter((names) => names.length > 0).length, 1)
     await query(url.href, "insert into schema_migrations values ('9999-future', 0)")
-    await assert.rejects(openPostgres(url.href, Date.now), NewerSchemaError)
+    await assert.rejects(openPostgres(url.href, Date.now, EFFECTS), NewerSchemaError)
   },
 )
 
@@ -93,7 +94,7 @@ test(
   POSTGRES_ONLY,
   async (t) => {
     const { url, db } = await open(t)
-    const other = await openPostgres(url, Date.now)
+    const other = await openPostgres(url, Date.now, EFFECTS)
     t.after(() => other.close())
     let inside = 0
     const alone = async (tx: Tx) => {
@@ -210,7 +211,7 @@ test(
     const server = await startPostgres()
     t.after(() => server.stop())
     const url = `${server.url}/postgres`
-    const db = await openPostgres(url, Date.now)
+    const db = await openPostgres(url, Date.now, EFFECTS)
     t.after(() => db.close())
     assert.equal(await db.write(append), 1)
     await query(url, "alter system set synchronous_standby_names = 'nobody'")
@@ -236,7 +237,7 @@ test(
   POSTGRES_ONLY,
   async (t) => {
     const { url, proxy, db } = await open(t)
-    const other = await openPostgres(url, Date.now)
+    const other = await openPostgres(url, Date.now, EFFECTS)
     t.after(() => other.close())
     const paused = Promise.withResolvers<void>()
     const hanging = db.write(async (tx) => {

@@ -2,6 +2,7 @@ import { readSettings } from '../../src/base/config.ts'
 import type { Database } from '../../src/database/database.ts'
 import { openDatabase } from '../../src/database/open-database.ts'
 import { openServiceKey } from '../../src/secrets/service-keys.ts'
+import { EFFECTS } from '../../src/service/effects.ts'
 import { openNode } from './support.ts'
 
 /* Sequences, signs and publishes, and kills its own process with SIGKILL at a step. Arguments: the settings as JSON, the step. */
@@ -10,7 +11,7 @@ export type Step = 'sequenced' | 'anchored' | 'signed' | 'published'
 
 const [env = '{}', step = ''] = process.argv.slice(2)
 const settings = readSettings(JSON.parse(env) as Record<string, string>)
-const db = await openDatabase(settings.database, Date.now)
+const db = await openDatabase(settings.database, Date.now, EFFECTS)
 const die = () => process.kill(process.pid, 'SIGKILL')
 const key = await openServiceKey({ db, dataDir: settings.dataDir }, 'log')
 let isSigned = false

@@ -10,18 +10,21 @@ import type { FastifyRequest } from 'fastify'
 import { afterCommit } from '../../http/errors.ts'
 import type { App } from '../../http/server.ts'
 import { assertOwnerNotSuspended } from '../owner-suspension.ts'
+import type { OwnerDeps } from '../owners/owner-deps.ts'
 import {
   callbackFailureQuery,
   type OwnerRouteContext,
   ownerSchema,
 } from '../owners/owner-routes.ts'
 import { getProvider, providerParam } from '../providers/providers.ts'
-import { identityOverview, verificationByProvider } from './overview.ts'
+import { identityOverview, type OverviewDeps, verificationByProvider } from './overview.ts'
 import { unverifyOwner, withdrawName } from './record-verification.ts'
 import { beginVerification, completeVerification } from './verify.ts'
 
+type IdentityRouteContext = OwnerRouteContext<OwnerDeps & OverviewDeps>
+
 /** Registers the routes of an owner's identity verifications. */
-export function identityRoutes(app: App, context: OwnerRouteContext): void {
+export function identityRoutes(app: App, context: IdentityRouteContext): void {
   overviewRoute(app, context)
   beginRoute(app, context)
   completeRoute(app, context)
@@ -92,7 +95,7 @@ async function completeCallback(
 }
 
 /** For providers whose script runs in the browser, such as World ID, instead of a redirect. */
-function completeRoute(app: App, { deps, cookies, signedIn }: OwnerRouteContext): void {
+function completeRoute(app: App, { deps, cookies, signedIn }: IdentityRouteContext): void {
   app.post('/api/identity/:provider/complete', {
     schema: ownerSchema({
       operationId: 'completeVerification',
@@ -113,7 +116,7 @@ function completeRoute(app: App, { deps, cookies, signedIn }: OwnerRouteContext)
   })
 }
 
-function overviewRoute(app: App, { deps, signedIn }: OwnerRouteContext): void {
+function overviewRoute(app: App, { deps, signedIn }: IdentityRouteContext): void {
   app.get('/api/identity', {
     schema: ownerSchema({
       operationId: 'identity',

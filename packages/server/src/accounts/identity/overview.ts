@@ -10,16 +10,13 @@ import {
   strongestVerification,
   type VerificationFact,
 } from '@countersign/protocol'
-import { agentsOfOwner } from '../../agents/agent-table.ts'
-import { provenChannelsOfActive } from '../../agents/proven-channel-table.ts'
-import { factsOfChannel, factsOfVerification } from '../../agents/read-model/rows.ts'
 import type { Site } from '../../base/site.ts'
 import { timestamp } from '../../base/timestamp.ts'
 import type { Database, Db } from '../../database/database.ts'
 import { providerLabel, UNVERIFIED } from '../identity-of-owner.ts'
 import type { IdentityProvider } from '../providers/provider.ts'
 import type { Providers } from '../providers/providers.ts'
-import { verificationsOfOwner } from '../verification-table.ts'
+import { factsOfVerification, verificationsOfOwner } from '../verification-table.ts'
 
 const DAY_MS = 86_400_000
 
@@ -28,6 +25,7 @@ export interface OverviewDeps {
   readonly site: Site
   readonly providers: Providers
   readonly now: () => number
+  readonly channelsOfActiveAgents: (db: Db, ownerId: number) => Promise<ActiveAgents>
 }
 
 /** The response of `GET /api/identity`: an owner's verifications, the effect of removing each, and the configured providers. */
@@ -61,12 +59,12 @@ function describeProvider(provider: IdentityProvider): IdentityProviderCard {
 }
 
 async function describeVerifications(
-  { db, site, now }: OverviewDeps,
+  { db, site, now, channelsOfActiveAgents }: OverviewDeps,
   ownerId: number,
 ): Promise<OwnerVerification[]> {
   const rows = await verificationsOfOwner(db.read, ownerId)
   const verifications = rows.map(factsOfVerification)
-  const agents = verifications.length === 0 ? [] : await activeAgents(db.read, ownerId)
+  const agents = verifications.length === 0 ? [] : await channelsOfActiveAgents(db.read, ownerId)
   const at = now()
   return verifications.map((each, i) => ({
     provider: each.provider,
@@ -83,13 +81,6 @@ async function describeVerifications(
 
 function asTimestamp(time: number | null): string | null {
   return time === null ? null : timestamp(time)
-}
-
-async function activeAgents(db: Db, ownerId: number): Promise<ActiveAgents> {
-  const byTail = Map.groupBy(await provenChannelsOfActive(db, ownerId), (each) => each.tail)
-  return (await agentsOfOwner(db, ownerId))
-    .filter((each) => each.status === 'active')
-    .map((each) => (byTail.get(each.tail) ?? []).map(factsOfChannel))
 }
 
 /** The channels of each of an owner's active agents. */

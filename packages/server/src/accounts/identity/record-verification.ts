@@ -1,5 +1,4 @@
 import { type Assurance, CodedError } from '@countersign/protocol'
-import { regradeOwner } from '../../agents/changes/regrade-owner.ts'
 import type { Database, JobRow, Tx } from '../../database/database.ts'
 import { appendEvent } from '../../database/event-table.ts'
 import { cancelJob, scheduleJob } from '../../database/jobs/job-table.ts'
@@ -37,9 +36,24 @@ export interface Verification {
 
 export const EXPIRE_VERIFICATION = 'expire-verification'
 
+declare module '../../database/database.ts' {
+  interface Effects {
+    /** Run when an owner was verified, or lost a verification. `at` is the time of the change, in milliseconds since 1970. */
+    readonly verificationsChanged: readonly ((
+      tx: Tx,
+      ownerId: number,
+      at: number,
+    ) => Promise<void>)[]
+  }
+}
+
+async function announce(tx: Tx, ownerId: number, at: number): Promise<void> {
+  for (const effect of tx.effects.verificationsChanged) await effect(tx, ownerId, at)
+}
+
 /**
  * Records that a provider has verified an owner, or renews the verification. In the same transaction, appends the
- * event, schedules the expiry and regrades the owner's agents.
+ * event, schedules the expiry and announces the change (`Effects`).
  * @param precondition runs first in the transaction; if it returns false, nothing is recorded
  * @returns whether it was recorded
  * @throws CodedError VALIDATION_ERROR if this person has verified another account with the provider, NOT_FOUND if the
@@ -80,7 +94,7 @@ export async function verifyOwner(
       payload,
     })
     await scheduleExpiry(tx, ownerId, provider, expiresAt)
-    await regradeOwner(tx, ownerId, at)
+    await announce(tx, ownerId, at)
     return true
   })
 }
@@ -100,7 +114,7 @@ function anotherAccount(): CallbackRefusal {
 }
 
 /**
- * Removes an owner's verification, appends the event and regrades the owner's agents.
+ * Removes an owner's verification, appends the event and announces the change (`Effects`).
  * @returns false if the owner has no verification from the provider
  */
 export async function unverifyOwner(
@@ -122,7 +136,7 @@ export async function unverifyOwner(
       details: { provider },
       at,
     })
-    await regradeOwner(tx, ownerId, at)
+    await announce(tx, ownerId, at)
     return true
   })
 }
@@ -173,5 +187,5 @@ export async function expireVerification(tx: Tx, job: JobRow, at: number): Promi
     details: { provider },
     at,
   })
-  await regradeOwner(tx, ownerId, at)
+  await announce(tx, ownerId, at)
 }

@@ -5,7 +5,6 @@ import {
   keyThumbprint,
 } from '@countersign/protocol'
 import { appendNotification } from '../../accounts/notifications/notify-owner.ts'
-import { expireAnsweredChannels, stopChecks } from '../../channels/channel-lifecycle.ts'
 import type { AgentRow, Tx } from '../../database/database.ts'
 import { appendEvent, type EventType } from '../../database/event-table.ts'
 import {
@@ -17,6 +16,7 @@ import {
 } from '../agent-table.ts'
 import { insertCompromisedKey, markCompromised } from '../keys/agent-key-table.ts'
 import { recoveriesTo } from '../keys/key-recovery-table.ts'
+import { announce } from './agent-effects.ts'
 import { endRecovery } from './end-recovery.ts'
 import { logChange } from './log-change.ts'
 import { regradeAgent } from './regrade.ts'
@@ -69,8 +69,8 @@ export async function writeStatus(
     })
   }
   await regradeAgent(tx, { ...agent, status: to }, at)
+  await announce(tx, { type: EVENT_TYPES[to], before: agent, at })
   if (to !== 'revoked') return
-  await stopChecks(tx, tail)
   await endRecovery(tx, agent, { reason: 'revoked' }, at)
 }
 
@@ -129,7 +129,7 @@ async function recordCompromisedKey(tx: Tx, agent: AgentRow, at: number): Promis
   await invalidateEntry(tx, agent.tail, at)
   if (!(await insertCompromisedKey(tx, agent, at))) return
   await appendCompromised(tx, agent, { sequence: agent.key_sequence, key: agent.public_key }, at)
-  await expireAnsweredChannels(tx, agent, 'key-compromised', at)
+  await announce(tx, { type: 'agent.key_compromised', before: agent, at })
 }
 
 /** Appends `agent.key_compromised` for a key that an agent has or had. */

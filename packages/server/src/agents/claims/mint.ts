@@ -7,13 +7,13 @@ import {
   type Naming,
   randomTail,
 } from '@countersign/protocol'
+import { factsOfVerification } from '../../accounts/verification-table.ts'
 import type { Batch, ClaimTokenRow, Outcome, Tx } from '../../database/database.ts'
 import type { NewEvent } from '../../database/event-table.ts'
 import type { LogQueueRow } from '../../database/schema/log-rows.ts'
 import { queuedRow } from '../changes/log-change.ts'
 import { thumbprintBytes } from '../keys/key-thumbprint-table.ts'
 import { type KeyReuse, keyUseRefusal } from '../keys/key-use.ts'
-import { factsOfVerification } from '../read-model/rows.ts'
 import {
   type ClaimState,
   claimStates,

@@ -1,7 +1,7 @@
 import { CodedError, KEY_COMPROMISED, type Tail } from '@countersign/protocol'
-import { expireAnsweredChannels } from '../../channels/channel-lifecycle.ts'
 import type { AgentRow, Db, JobRow, Tx } from '../../database/database.ts'
 import { agentByTail } from '../agent-table.ts'
+import { announce } from '../changes/agent-effects.ts'
 import { endRecovery } from '../changes/end-recovery.ts'
 import { type Hold, holdOf } from '../changes/holds.ts'
 import { assertUsable, replaceKey } from '../changes/replace-key.ts'
@@ -49,7 +49,7 @@ export async function completeRecovery(
     ...{ newKey, changedBy: 'recovery', at, type, payload: { reason } },
     ...{ by: 'owner', change: { type: 'key_recovered' } },
   })
-  await expireAnsweredChannels(tx, agent, 'key-replaced', at)
+  await announce(tx, { type, before: agent, at })
   await liftSuspension(tx, agent, at)
 }
 

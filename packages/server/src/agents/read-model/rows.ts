@@ -3,10 +3,10 @@ import {
   decodeKey,
   strongestVerification,
   type Tail,
-  type VerificationFact,
 } from '@countersign/protocol'
 import { ownerById, type PublicOwnerRow } from '../../accounts/owner-table.ts'
 import {
+  factsOfVerification,
   type VerificationOfOwner,
   verificationsOfOwner,
 } from '../../accounts/verification-table.ts'
@@ -64,15 +64,6 @@ export function factsOfChannel(row: ProvenChannelRow): ChannelFact {
     tier: row.tier,
     checkedAt: row.checked_at,
     freshUntil: row.stale_since ?? row.fresh_until,
-  }
-}
-
-export function factsOfVerification(row: VerificationOfOwner): VerificationFact {
-  return {
-    provider: row.provider,
-    assurance: row.assurance,
-    verifiedAt: row.verified_at,
-    expiresAt: row.expires_at,
   }
 }
 

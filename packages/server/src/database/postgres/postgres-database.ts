@@ -4,6 +4,7 @@ import {
   type Batch,
   type Database,
   type Db,
+  type Effects,
   type Inspection,
   StorageFailure,
   type Tx,
@@ -46,9 +47,13 @@ const NO_TIMEOUTS = {
  * @param url may name several hosts, separated by commas
  * @throws NewerSchemaError, StorageFailure
  */
-export async function openPostgres(url: string, now: () => number): Promise<Database> {
+export async function openPostgres(
+  url: string,
+  now: () => number,
+  effects: Effects,
+): Promise<Database> {
   await migratePostgres(url, now)
-  const db = new PostgresDatabase(url)
+  const db = new PostgresDatabase(url, effects)
   await db.listen()
   return db
 }
@@ -131,14 +136,14 @@ class PostgresDatabase implements Database {
   readonly #onCommit: (() => Promise<void>)[] = []
   readonly #onExternalWrite: (() => void)[] = []
 
-  constructor(url: string) {
+  constructor(url: string, effects: Effects) {
     const hosts = new Hosts(url)
     this.read = kyselyOverPool(hosts, READERS)
     this.pointReads = kyselyOverPool(hosts, POINT_READERS)
     this.eventReader = kyselyOverPool(hosts, EVENT_READER)
     this.#state = new CachedProbe(() => postgresState(this.pointReads), UNREACHABLE)
     this.#writer = new PostgresWriter(hosts)
-    this.#commits = new GroupCommit(this.#writer, () => this.#announce())
+    this.#commits = new GroupCommit(this.#writer, effects, () => this.#announce())
     this.#listener = new PostgresListener(hosts, (processId) => {
       if (processId !== null && processId === this.#writer.processId) return
       for (const listener of this.#onExternalWrite) listener()

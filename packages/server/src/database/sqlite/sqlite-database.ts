@@ -2,7 +2,7 @@ import { chmodSync, existsSync, mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { CompiledQuery } from 'kysely'
-import type { Batch, Database, Db, Tx } from '../database.ts'
+import type { Batch, Database, Db, Effects, Tx } from '../database.ts'
 import { lastSeq } from '../event-table.ts'
 import { GroupCommit, type Writer } from '../group-commit.ts'
 import { isUpToDate, migrate } from '../migrate.ts'
@@ -29,6 +29,7 @@ const ROLLBACK = CompiledQuery.raw('rollback')
 export async function openSqlite(
   file: string,
   now: () => number,
+  effects: Effects,
   turn: WriterTurn = ALWAYS,
 ): Promise<Database> {
   if (!existsSync(dirname(file))) mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
@@ -38,7 +39,7 @@ export async function openSqlite(
   } finally {
     turn.release(false)
   }
-  return new SqliteDatabase(file, turn)
+  return new SqliteDatabase(file, effects, turn)
 }
 
 /** Applies pending migrations. @returns the names of those that it applied */
@@ -71,7 +72,7 @@ class SqliteDatabase implements Database {
   readonly #turn: WriterTurn
   #seenVersion: unknown
 
-  constructor(file: string, turn: WriterTurn) {
+  constructor(file: string, effects: Effects, turn: WriterTurn) {
     this.#turn = turn
     const writer = openConnection(file)
     writer.exec(`PRAGMA cache_size = -${WRITER_CACHE_KIB}; PRAGMA busy_timeout = 0`)
@@ -82,7 +83,7 @@ class SqliteDatabase implements Database {
     this.read = kyselyOver(this.#reader)
     this.pointReads = this.read
     this.eventReader = this.read
-    this.#commits = new GroupCommit(writerOver(this.#writer, turn), () => this.#announce())
+    this.#commits = new GroupCommit(writerOver(this.#writer, turn), effects, () => this.#announce())
     const statement = this.#reader.prepare('PRAGMA data_version')
     this.#dataVersion = () => statement.get()?.data_version
     this.#seenVersion = this.#dataVersion()

@@ -3,6 +3,7 @@ import { type Env, readSettings, type Settings } from '../../base/config.ts'
 import type { Database } from '../../database/database.ts'
 import { openDatabase } from '../../database/open-database.ts'
 import { loadPepper, type Pepper } from '../../secrets/secrets.ts'
+import { EFFECTS } from '../effects.ts'
 
 /** The server's settings and data, which commands use also while the server runs. */
 export interface CommandContext {
@@ -19,7 +20,7 @@ export async function withData<T>(
   work: (context: CommandContext) => Promise<T>,
 ): Promise<T> {
   const settings = readSettings(env)
-  const db = await openDatabase(settings.database, Date.now)
+  const db = await openDatabase(settings.database, Date.now, EFFECTS)
   try {
     const { naming, dataDir } = settings
     return await work({ settings, db, naming, pepper: loadPepper(dataDir), now: Date.now })

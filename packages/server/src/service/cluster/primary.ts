@@ -13,6 +13,7 @@ import { lockDatabase } from '../../database/sqlite/process-lock.ts'
 import { ensureIssuerKey } from '../../secrets/issuer-keys/rotation.ts'
 import { loadPepper } from '../../secrets/secrets.ts'
 import { openServiceKey, SERVICE_KEY_PURPOSES } from '../../secrets/service-keys.ts'
+import { EFFECTS } from '../effects.ts'
 import { listenForMetrics } from '../metrics-port.ts'
 import type { Service } from '../service.ts'
 import { WorkerPool } from './worker-pool.ts'
@@ -60,7 +61,7 @@ async function prepareData(settings: Settings, resources: AsyncDisposableStack):
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   if (database.kind === 'sqlite') resources.defer(lockDatabase(database.file))
   loadPepper(dataDir)
-  const db = await openDatabase(database, Date.now)
+  const db = await openDatabase(database, Date.now, EFFECTS)
   try {
     await db.check()
     await assertSameBaseUrl(db, settings.baseUrl)

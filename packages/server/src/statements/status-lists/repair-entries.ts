@@ -1,4 +1,4 @@
-import { verificationsOfOwner } from '../../accounts/verification-table.ts'
+import { factsOfVerification, verificationsOfOwner } from '../../accounts/verification-table.ts'
 import { agentByTail } from '../../agents/agent-table.ts'
 import { isStillVerified, type StatedVerification } from '../../agents/changes/certified-content.ts'
 import { regradeAgent } from '../../agents/changes/regrade.ts'
@@ -9,7 +9,6 @@ import {
   tailsStating,
 } from '../../agents/changes/status-entry-table.ts'
 import { isCompromised } from '../../agents/keys/agent-key-table.ts'
-import { factsOfVerification } from '../../agents/read-model/rows.ts'
 import type { Database, Db, EventRow, Tx } from '../../database/database.ts'
 import { type EventType, eventsAfter, lastSeq } from '../../database/event-table.ts'
 import { readSetting, writeSetting } from '../../database/settings-table.ts'

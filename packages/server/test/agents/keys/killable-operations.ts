@@ -15,6 +15,7 @@ import type { Database, Tx } from '../../../src/database/database.ts'
 import { appendEvent } from '../../../src/database/event-table.ts'
 import { openDatabase } from '../../../src/database/open-database.ts'
 import { hashToken } from '../../../src/secrets/hash-token.ts'
+import { EFFECTS } from '../../../src/service/effects.ts'
 
 /** An agent with two keys and a pending recovery, in a SQLite file. */
 export interface Setup {
@@ -33,7 +34,7 @@ const key = (number: number) => Buffer.alloc(32, number)
 const encoded = (number: number) => encodeBase64(key(number))
 
 export async function open(file: string): Promise<Setup> {
-  const db = await openDatabase({ kind: 'sqlite', file }, () => NOW)
+  const db = await openDatabase({ kind: 'sqlite', file }, () => NOW, EFFECTS)
   const naming = namingFor()
   const ed25519 = { verify: async () => true } as unknown as KeyOperationDeps['ed25519']
   const readModel = { hasSeenKey: () => true } as unknown as KeyOperationDeps['readModel']

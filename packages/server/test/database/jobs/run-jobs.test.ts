@@ -6,10 +6,11 @@ import type { Database } from '../../../src/database/database.ts'
 import { scheduleJob } from '../../../src/database/jobs/job-table.ts'
 import { JobRunner, runDueJobs } from '../../../src/database/jobs/run-jobs.ts'
 import * as database from '../../../src/database/open-database.ts'
+import { EFFECTS } from '../../../src/service/effects.ts'
 import { JOB_HANDLERS } from '../../../src/service/job-handlers.ts'
 
 async function openDatabase(t: TestContext): Promise<Database> {
-  const db = await database.openDatabase(readSettings(await testEnv(t)).database, Date.now)
+  const db = await database.openDatabase(readSettings(await testEnv(t)).database, Date.now, EFFECTS)
   t.after(() => db.close())
   return db
 }

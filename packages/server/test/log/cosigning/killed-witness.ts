@@ -3,6 +3,7 @@ import type { Database } from '../../../src/database/database.ts'
 import { openDatabase } from '../../../src/database/open-database.ts'
 import { Witness } from '../../../src/log/cosigning/witness.ts'
 import { readWitnessLogs } from '../../../src/log/cosigning/witness-logs.ts'
+import { EFFECTS } from '../../../src/service/effects.ts'
 
 /* Answers one request and kills its own process with SIGKILL at a step. Arguments: the settings as JSON, the step, the request. */
 
@@ -10,7 +11,7 @@ export type Step = 'signed' | 'committed' | 'answered'
 
 const [env = '{}', step = '', body = ''] = process.argv.slice(2)
 const settings = readSettings(JSON.parse(env) as Record<string, string>)
-const db = await openDatabase(settings.database, Date.now)
+const db = await openDatabase(settings.database, Date.now, EFFECTS)
 const die = () => process.kill(process.pid, 'SIGKILL')
 const watched: Pick<Database, 'read' | 'write'> = {
   read: db.read,

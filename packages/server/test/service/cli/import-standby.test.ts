@@ -7,6 +7,7 @@ import { until } from '../../../../../test/support/until.ts'
 import { UnknownOutcome } from '../../../src/database/database.ts'
 import { importSqlite } from '../../../src/database/maintenance/import-sqlite.ts'
 import { openSqlite } from '../../../src/database/sqlite/sqlite-database.ts'
+import { EFFECTS } from '../../../src/service/effects.ts'
 
 const PEPPER = { id: 'p', setting: { name: 'identity-pepper', value: 'v' } }
 
@@ -15,7 +16,7 @@ test(
   POSTGRES_ONLY,
   async (t) => {
     const file = join(tempDir(t), 'countersign.db')
-    await (await openSqlite(file, Date.now)).close()
+    await (await openSqlite(file, Date.now, EFFECTS)).close()
     const server = await startPostgres()
     t.after(() => server.stop())
     const admin = `${server.url}/postgres`

@@ -1,0 +1,9 @@
+import { regradeOwner } from '../agents/changes/regrade-owner.ts'
+import { channelsOfChangedAgent } from '../channels/channel-lifecycle.ts'
+import type { Effects } from '../database/database.ts'
+
+/** The only list of what follows from a change in other rooms, in this order. */
+export const EFFECTS: Effects = {
+  agentChanged: [channelsOfChangedAgent],
+  verificationsChanged: [regradeOwner],
+}
