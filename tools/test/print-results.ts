@@ -1,66 +1,65 @@
-import { sumCosts } from './costs.ts'
-import { COUNTS, type Totals } from './reporter.ts'
+import { relative } from 'node:path'
+import type { Report } from './reporter.ts'
 import type { JobResult } from './run-job.ts'
 
 const SLOWEST = 10
+/** The name that `node --test` prints for each of its counts. */
+const TOTALS = {
+  tests: 'tests',
+  suites: 'suites',
+  passed: 'pass',
+  failed: 'fail',
+  cancelled: 'cancelled',
+  skipped: 'skipped',
+  todo: 'todo',
+} as const
+
+export function printProgress({ job, reports, problem, ms }: JobResult, place: string): void {
+  const failed = only(reports, 'failed')
+  const mark = failed.length > 0 || problem !== null ? '✖' : '✔'
+  const tests = only(reports, 'totals')[0]?.counts.tests ?? 0
+  console.log(
+    `${mark} ${place} ${job.database}: ${job.paths.length} files, ${tests} tests, ${Math.round(ms / 1000)} s`,
+  )
+  for (const { at, name } of failed) console.log(`    ✖ ${name} (${at})`)
+}
 
 /** Prints what went wrong, the slowest files, and the totals in the form of `node --test`. @returns whether all went well */
-export function printResults(results: readonly JobResult[], milliseconds: number): boolean {
-  const isFine = printFailures(results)
-  printSkipped(results)
-  printSlowest(results)
-  printTotals(results, milliseconds)
-  return isFine
-}
-
-function printFailures(results: readonly JobResult[]): boolean {
-  let isFine = true
+export function printResults(results: readonly JobResult[], ms: number): boolean {
   for (const { job, reports, problem, output } of results) {
-    const failed = reports.filter((each) => each.type === 'failed')
-    if (failed.length === 0 && problem === null) continue
-    isFine = false
-    for (const { at, name, error } of failed) {
+    for (const { at, name, error } of only(reports, 'failed'))
       console.log(`\n✖ ${name}\n  ${at} (${job.database})\n${error.replace(/^/gm, '  ')}`)
-    }
-    if (problem !== null) {
-      console.log(`\n✖ ${problem}: a process for ${job.database}\n${output}`)
-    }
+    if (problem !== null) console.log(`\n✖ ${problem}: a process for ${job.database}\n${output}`)
   }
-  return isFine
-}
-
-function printSkipped(results: readonly JobResult[]): void {
-  const reasons = new Map<string, number>()
-  for (const report of results.flatMap(({ reports }) => reports)) {
-    if (report.type !== 'skipped') continue
-    reasons.set(report.reason, (reasons.get(report.reason) ?? 0) + 1)
-  }
-  for (const [reason, count] of reasons) console.log(`\n﹣ ${count} skipped: ${reason}`)
+  const reports = results.flatMap((each) => each.reports)
+  for (const [reason, count] of sums(only(reports, 'skipped').map(({ reason }) => [reason, 1])))
+    console.log(`\n﹣ ${count} skipped: ${reason}`)
+  printSlowest(results)
+  const counts = only(reports, 'totals').map((each) => each.counts)
+  console.log()
+  for (const [count, name] of Object.entries(TOTALS))
+    console.log(`ℹ ${name} ${counts.reduce((sum, each) => sum + (each[count] ?? 0), 0)}`)
+  console.log(`ℹ duration_ms ${ms}`)
+  return results.every((each) => each.problem === null && only(each.reports, 'failed').length === 0)
 }
 
 function printSlowest(results: readonly JobResult[]): void {
-  const slowest = sumCosts(results)
-    .toSorted((a, b) => b.ms - a.ms)
-    .slice(0, SLOWEST)
-  console.log('\nThe slowest files, in seconds (of which the test process used the processor):')
-  for (const { path, database, ms, cpuMs } of slowest)
-    console.log(`  ${seconds(ms)} (${seconds(cpuMs)})  ${path} (${database})`)
-}
-
-function printTotals(results: readonly JobResult[], milliseconds: number): void {
-  const totals = results.flatMap(({ reports }) =>
-    reports.filter((each): each is Totals => each.type === 'totals'),
+  const took = results.flatMap(({ job, reports }) =>
+    only(reports, 'took').map(
+      ({ file, ms }) => [`${relative('.', file)} (${job.database})`, ms] as const,
+    ),
   )
-  console.log()
-  for (const count of COUNTS) {
-    const sum = totals.reduce((all, { counts }) => all + counts[count], 0)
-    console.log(
-      `ℹ ${count.replace(/ed$/, (end) => (count === 'passed' || count === 'failed' ? '' : end))} ${sum}`,
-    )
-  }
-  console.log(`ℹ duration_ms ${milliseconds}`)
+  console.log('\nThe slowest files, in seconds:')
+  for (const [file, ms] of [...sums(took)].toSorted((a, b) => b[1] - a[1]).slice(0, SLOWEST))
+    console.log(`${(ms / 1000).toFixed(1).padStart(8)}  ${file}`)
 }
 
-function seconds(ms: number): string {
-  return (ms / 1000).toFixed(1).padStart(6)
+function only<T extends Report['type']>(reports: readonly Report[], type: T) {
+  return reports.filter((each): each is Extract<Report, { type: T }> => each.type === type)
+}
+
+function sums(numbers: readonly (readonly [string, number])[]): Map<string, number> {
+  const found = new Map<string, number>()
+  for (const [key, number] of numbers) found.set(key, (found.get(key) ?? 0) + number)
+  return found
 }

@@ -1,65 +1,44 @@
 import { appendFileSync } from 'node:fs'
+import { resolve } from 'node:path'
 import type { TestEvent } from 'node:test/reporters'
 import { inspect } from 'node:util'
 
-/** What the runner reads of a process of tests, a line of JSON each. */
-export type Report = FailedTest | SkippedTest | Totals
-
-export interface FailedTest {
-  readonly type: 'failed'
-  /** Where it is written, with its line. */
-  readonly at: string
-  readonly name: string
-  readonly error: string
-}
-
-export interface SkippedTest {
-  readonly type: 'skipped'
-  readonly path: string
-  readonly reason: string
-}
-
-/** The numbers that `node --test` ends with. */
-export interface Totals {
-  readonly type: 'totals'
-  readonly counts: Readonly<Record<Count, number>>
-}
-
-export const COUNTS = [
-  'tests',
-  'suites',
-  'passed',
-  'failed',
-  'cancelled',
-  'skipped',
-  'todo',
-] as const
-type Count = (typeof COUNTS)[number]
+/** What the runner reads of a process of tests, a line of JSON each. `at` is where the test is written, with its line. */
+export type Report =
+  | { readonly type: 'failed'; readonly at: string; readonly name: string; readonly error: string }
+  | { readonly type: 'skipped'; readonly reason: string }
+  | { readonly type: 'took'; readonly file: string; readonly ms: number }
+  | { readonly type: 'totals'; readonly counts: Readonly<Record<string, number>> }
 
 /**
  * A reporter for `node --test`, which prints nothing. It appends to its file: whatever starts with the options of this
  * process, such as a worker thread, would empty a file named by `--test-reporter-destination`.
  */
 export default async function* report(events: AsyncIterable<TestEvent>): AsyncGenerator<string> {
-  const file = process.env.TEST_REPORT as string
   for await (const event of events) {
-    const found = reportOf(event)
-    if (found !== null) appendFileSync(file, `${JSON.stringify(found)}\n`)
+    for (const each of reportsOf(event))
+      appendFileSync(process.env.TEST_REPORT as string, `${JSON.stringify(each)}\n`)
   }
   yield ''
 }
 
-function reportOf({ type, data }: TestEvent): Report | null {
-  // Summaries of single files come before the one of the process.
-  if (type === 'test:summary' && data.file === undefined)
-    // The types of Node 24 lack `failed`.
-    return { type: 'totals', counts: data.counts as unknown as Totals['counts'] }
-  if (type === 'test:pass' && data.skip !== undefined)
-    return { type: 'skipped', path: data.file ?? '', reason: String(data.skip) }
-  if (type !== 'test:fail') return null
-  const { file, line, name, details } = data
-  const { error } = details
+function* reportsOf({ type, data }: TestEvent): Generator<Report> {
+  // The types of Node 24 lack `failed`.
+  if (type === 'test:summary')
+    yield { type: 'totals', counts: data.counts as unknown as Record<string, number> }
+  if (type !== 'test:pass' && type !== 'test:fail') return
+  const { name, file = '', line, nesting, skip, details } = data
+  const at = `${file}:${line}`
+  if (nesting === 0) yield { type: 'took', file, ms: details.duration_ms }
+  if (skip !== undefined) yield { type: 'skipped', reason: String(skip) }
+  if (type === 'test:pass') {
+    // For a file without tests, Node reports one with the name of the file.
+    if (resolve(name) === file)
+      yield { type: 'failed', at, name, error: 'no test ran in this file' }
+    return
+  }
+  const { error } = data.details
   // That a test failed because one inside it failed says nothing new.
-  if ((error as { failureType?: string }).failureType === 'subtestsFailed') return null
-  return { type: 'failed', at: `${file}:${line}`, name, error: inspect(error.cause ?? error) }
+  if ((error as { failureType?: string }).failureType === 'subtestsFailed') return
+  yield { type: 'failed', at, name, error: inspect(error.cause ?? error) }
 }

@@ -1,9 +1,8 @@
 import { spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, relative } from 'node:path'
-import type { Job } from './plan-jobs.ts'
-import type { Cost } from './preload.ts'
+import { join } from 'node:path'
+import type { Job } from './plan.ts'
 import type { Report } from './reporter.ts'
 
 const HERE = import.meta.dirname
@@ -16,7 +15,6 @@ const JOB_TIMEOUT = 3_600_000
 export interface JobResult {
   readonly job: Job
   readonly reports: readonly Report[]
-  readonly costs: readonly Cost[]
   /** What the tests printed. */
   readonly output: string
   /** Why its process is not to be believed, or null. */
@@ -28,53 +26,43 @@ export interface JobResult {
 /** Runs the test files of a job in a process of their own, and reads what it reports. */
 export async function runJob(job: Job, env: Readonly<Record<string, string>>): Promise<JobResult> {
   const dir = mkdtempSync(join(tmpdir(), 'countersign-tests-'))
+  const file = join(dir, 'report')
   const began = performance.now()
   try {
-    const reportFile = join(dir, 'report')
-    const costFile = join(dir, 'costs')
-    const args = [
-      ...['--import', join(HERE, 'preload.ts'), '--test', '--test-isolation=none'],
-      ...[`--test-timeout=${TEST_TIMEOUT}`, `--test-reporter=${join(HERE, 'reporter.ts')}`],
-      ...['--test-reporter-destination=stdout', ...job.paths],
-    ]
-    const { code, output } = await runNode(args, {
-      ...env,
-      TEST_COSTS: costFile,
-      TEST_REPORT: reportFile,
-    })
-    const reports = readLines<Report>(reportFile)
-    const costs = readLines<Cost>(costFile).map((cost) => ({
-      ...cost,
-      path: relative(ROOT, cost.path),
-    }))
-    const problem = problemOf(job, code, reports, costs)
-    return { job, reports, costs, output, problem, ms: performance.now() - began }
+    const { code, output } = await runNode(job.paths, { ...env, TEST_REPORT: file })
+    const reports = readReports(file)
+    return {
+      job,
+      reports,
+      output,
+      problem: problemOf(code, reports),
+      ms: performance.now() - began,
+    }
   } finally {
     rmSync(dir, { recursive: true, force: true })
   }
 }
 
-function problemOf(
-  job: Job,
-  code: string,
-  reports: readonly Report[],
-  costs: readonly Cost[],
-): string | null {
-  const totals = reports.find(({ type }) => type === 'totals')
-  if (totals === undefined) return `the process ended before its tests did (${code})`
-  const seen = new Set(costs.map(({ path }) => path))
-  for (const report of reports) if (report.type === 'skipped') seen.add(relative(ROOT, report.path))
-  const unseen = job.paths.filter((path) => !seen.has(path))
-  if (unseen.length > 0) return `no test ran in ${unseen.join(', ')}`
-  const hasFailed = reports.some(({ type }) => type === 'failed')
-  if (code !== '0' && !hasFailed) return `the process failed (${code}), and no test did`
-  return null
+function problemOf(code: string, reports: readonly Report[]): string | null {
+  const types = new Set(reports.map(({ type }) => type))
+  if (!types.has('totals')) return `the process ended before its tests did (${code})`
+  return code === '0' || types.has('failed')
+    ? null
+    : `the process failed (${code}), and no test did`
 }
 
 function runNode(
-  args: readonly string[],
+  paths: readonly string[],
   env: Readonly<Record<string, string>>,
 ): Promise<{ code: string; output: string }> {
+  const args = [
+    '--test',
+    '--test-isolation=none',
+    `--test-timeout=${TEST_TIMEOUT}`,
+    `--test-reporter=${join(HERE, 'reporter.ts')}`,
+    '--test-reporter-destination=stdout',
+    ...paths,
+  ]
   const child = spawn(process.execPath, args, {
     cwd: ROOT,
     // Within a test, Node would take another `node --test` for a part of it, and run nothing.
@@ -112,8 +100,8 @@ function killGroup(leader: number | undefined): void {
   }
 }
 
-function readLines<T>(file: string): T[] {
+function readReports(file: string): Report[] {
   if (!existsSync(file)) return []
   const lines = readFileSync(file, 'utf8').split('\n')
-  return lines.filter((line) => line !== '').map((line) => JSON.parse(line) as T)
+  return lines.filter((line) => line !== '').map((line) => JSON.parse(line) as Report)
 }

@@ -4,17 +4,15 @@ import { join, matchesGlob } from 'node:path'
 import { launchBrowser } from '../../test/support/chromium.ts'
 import { type PostgresServer, startPostgres } from '../../test/support/postgres.ts'
 import { missingTools } from '../../test/support/tools.ts'
-import { recordDurations } from './costs.ts'
-import { type Job, planJobs } from './plan-jobs.ts'
-import { printResults } from './print-results.ts'
+import { type Job, planJobs, TIERS, type Tier } from './plan.ts'
+import { printProgress, printResults } from './print-results.ts'
 import { type JobResult, runJob } from './run-job.ts'
-import { filesOf, type TestFile, type Tier } from './tiers.ts'
 
 /**
- * node tools/test/run.ts <quick|all> [--database=sqlite|postgres] [--record] [pattern ...]
+ * node tools/test/run.ts <quick|all|nightly> [--database=sqlite|postgres] [pattern ...]
  *
  * Runs the test files of a tier, or those of them that match a pattern, in a few processes at a time. Ends with the
- * totals that `node --test` prints. `--record` keeps the measured durations for the next run. The exit code is 1 if a test failed, a process ended early, or a file ran no test.
+ * totals that `node --test` prints. The exit code is 1 if a test failed, a process ended early, or a file ran no test.
  */
 const ROOT = join(import.meta.dirname, '../..')
 const MOST_PROCESSES = 4
@@ -22,47 +20,42 @@ const MOST_PROCESSES = 4
 const PROCESSES = Math.min(availableParallelism() + 1, MOST_PROCESSES)
 
 process.chdir(ROOT)
-const [tier = 'quick', ...rest] = process.argv.slice(2)
-const isRecording = rest.includes('--record')
-const isWhole = !rest.some((each) => each !== '--record')
-const files = filesOf(tier as Tier).filter(wanted)
-const began = performance.now()
+const [tier, ...rest] = process.argv.slice(2)
 // `exit` ends the processes of tests.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
-process.exitCode = (await run()) ? 0 : 1
+const isTier = TIERS.some((each) => each === tier)
+process.exitCode = isTier && (await run(tier as Tier, rest)) ? 0 : 1
 
 /** @returns whether everything passed */
-async function run(): Promise<boolean> {
-  if (files.length === 0) {
+async function run(tier: Tier, options: readonly string[]): Promise<boolean> {
+  const began = performance.now()
+  const jobs = wantedJobs(tier, options)
+  if (jobs.length === 0) {
     console.error('No test file matches.')
     return false
   }
-  if (tier === 'all') preparePrograms()
+  if (tier !== 'quick') preparePrograms()
   let server: PostgresServer | null = null
   try {
+    const isWhole = options.length === 0
     if (isWhole && process.env.SKIP_BROWSER !== '1') await (await launchBrowser()).close()
-    if (files.some(({ database }) => database === 'postgres')) server = await startPostgres()
+    if (jobs.some(({ database }) => database === 'postgres')) server = await startPostgres()
+    const results = await runJobs(jobs, { TEST_TIER: tier, TEST_POSTGRES: server?.url ?? '' })
+    return printResults(results, performance.now() - began)
   } catch (error) {
     console.error((error as Error).message)
-    await server?.stop()
     return false
-  }
-  try {
-    const results = await runJobs(planJobs(files, tier as Tier), server?.url ?? '')
-    if (isRecording) recordDurations(results, join(import.meta.dirname, 'durations.json'))
-    return printResults(results, performance.now() - began)
   } finally {
     await server?.stop()
   }
 }
 
-function wanted({ path, database }: TestFile): boolean {
-  const of = rest.find((each) => each.startsWith('--database='))?.split('=')[1]
-  const patterns = rest.filter((each) => !each.startsWith('--'))
-  return (
-    (of === undefined || of === database) &&
-    (patterns.length === 0 || patterns.some((pattern) => matchesGlob(path, pattern)))
-  )
+function wantedJobs(tier: Tier, options: readonly string[]): Job[] {
+  const only = options.find((each) => each.startsWith('--database='))?.split('=')[1]
+  const patterns = options.filter((each) => !each.startsWith('--'))
+  const isWanted = (path: string) =>
+    patterns.length === 0 || patterns.some((pattern) => matchesGlob(path, pattern))
+  return planJobs(tier, isWanted).filter(({ database }) => (only ?? database) === database)
 }
 
 /** All tests run on Debian's PostgreSQL where it is installed: its tools for backups refuse newer servers. */
@@ -72,30 +65,20 @@ function preparePrograms(): void {
   if (installed !== undefined) process.env.TEST_POSTGRES_BIN ??= join(installed, '..')
 }
 
-async function runJobs(jobs: readonly Job[], postgresUrl: string): Promise<JobResult[]> {
+async function runJobs(jobs: readonly Job[], env: Record<string, string>): Promise<JobResult[]> {
   const waiting = [...jobs]
   const results: JobResult[] = []
   const work = async () => {
     for (let job = waiting.shift(); job !== undefined; job = waiting.shift()) {
       const result = await runJob(job, {
-        TEST_TIER: tier,
+        ...env,
         TEST_DATABASE: job.database,
-        TEST_POSTGRES: postgresUrl,
         NODE_COMPILE_CACHE: join(ROOT, 'node_modules/.cache/compiled'),
       })
       results.push(result)
-      printProgress(result, results.length, jobs.length)
+      printProgress(result, `${results.length}/${jobs.length}`)
     }
   }
   await Promise.all(Array.from({ length: PROCESSES }, work))
   return results
-}
-
-function printProgress({ job, reports, problem, ms }: JobResult, done: number, all: number): void {
-  const failed = reports.filter((each) => each.type === 'failed')
-  const tests = reports.find((each) => each.type === 'totals')?.counts.tests ?? 0
-  const mark = failed.length > 0 || problem !== null ? '✖' : '✔'
-  const what = `${job.paths.length} files, ${tests} tests, ${Math.round(ms / 1000)} s`
-  console.log(`${mark} ${done}/${all} ${job.database}: ${what}`)
-  for (const { at, name } of failed) console.log(`    ✖ ${name} (${at})`)
 }
