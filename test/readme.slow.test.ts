@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { ROOT, startServiceProcess, tempDir } from './support/service.ts'
@@ -33,28 +33,6 @@ test('docs/configuration.md lists exactly the existing settings', () => {
   assert.deepEqual(named.toSorted(), [...new Set(read)].toSorted())
 })
 
-test('every file named in the docs exists', () => {
-  const pages = ['README.md', 'docs/contract-notes.md', 'SECURITY.md', 'CONTRIBUTING.md']
-  for (const page of pages) {
-    const text = readFileSync(join(ROOT, page), 'utf8')
-    const links = [...text.matchAll(/\]\(([^)#]+)\)/g)].map((m) => m[1] as string)
-    const paths = [
-      ...text.matchAll(/`((?:docs|test|vectors|packages|tools)\/[\w./-]+|[\w./-]+\.test\.ts)`/g),
-    ].map((m) => m[1] as string)
-    for (const path of [...links, ...paths]) {
-      assert.ok(exists(path) || exists(`packages/server/test/${path}`), `${page}: ${path}`)
-    }
-  }
-})
-
-test('every row of the contract notes names existing tests', () => {
-  const notes = readFileSync(join(ROOT, 'docs/contract-notes.md'), 'utf8')
-  const rows = notes.split('\n').filter((line) => /^\| (?!open point|---)/.test(line))
-  assert.ok(rows.length > 30)
-  for (const row of rows)
-    assert.match(row, /`[^`]+(\.test\.ts|\.json|\/)`[^|]*\|$/, row.slice(0, 80))
-})
-
 const DID = /svc:agent:[1-9A-HJ-NP-Za-km-z]{24}/g
 
 interface Step {
@@ -84,15 +62,4 @@ function normalised(text: string): string {
     .replaceAll(/#link=[\w-]{43}$/gm, '#link=<token>')
     .replaceAll(/http:\/\/localhost:\d+/g, '<url>')
     .trimEnd()
-}
-
-function exists(path: string): boolean {
-  try {
-    readFileSync(join(ROOT, path))
-    return true
-  } catch (error) {
-    return (
-      (error as NodeJS.ErrnoException).code === 'EISDIR' && readdirSync(join(ROOT, path)).length > 0
-    )
-  }
 }

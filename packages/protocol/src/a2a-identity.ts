@@ -3,7 +3,7 @@ export const A2A_IDENTITY_PATH = '/a2a/identity/v1'
 
 /**
  * The URI of the A2A extension with which an agent card names an agent of a service. Its `params` are `did`, `nonce` (the
- * token of the channel) and `expiry` (RFC 3339). docs/contract-notes.md.
+ * token of the channel) and `expiry` (RFC 3339). docs/contract/resources.md.
  * @param baseUrl the origin of the service that certifies the DID
  */
 export function a2aIdentityUri(baseUrl: string): string {

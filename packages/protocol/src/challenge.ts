@@ -14,7 +14,7 @@ export const BOUND_CHALLENGE = /^[a-z][a-z0-9]{0,15}-challenge-v1:/i
 const NONCE_PATTERN = /^[A-Za-z0-9_-]{22,128}$/
 
 /**
- * The text of a challenge, which the agent signs: `<shortName>-challenge-v1:<audience>:<nonce>` (docs/contract-notes.md).
+ * The text of a challenge, which the agent signs: `<shortName>-challenge-v1:<audience>:<nonce>` (docs/contract/endpoints.md).
  * @throws RangeError if the audience is not an origin or the nonce has another form
  */
 export function formatChallenge(naming: Naming, { audience, nonce }: Challenge): string {

@@ -1,5 +1,5 @@
 /**
- * Every error code of the service with its HTTP status (contract section 7; docs/contract-notes.md lists the further
+ * Every error code of the service with its HTTP status (contract section 7; docs/contract/errors.md lists the further
  * ones).
  */
 export const ERROR_STATUS = {

@@ -27,7 +27,7 @@ export function keyEncodingFault(publicKey: Uint8Array): 'non-canonical' | 'smal
 }
 
 /**
- * Checks that a public key can be certified: canonical, on the curve, of prime order (docs/contract-notes.md).
+ * Checks that a public key can be certified: canonical, on the curve, of prime order (docs/contract/resources.md).
  * @param publicKey 32 bytes
  * @returns the fault; null for a good key
  */

@@ -21,7 +21,7 @@ const NEXT: Readonly<Record<AgentStatus, readonly AgentStatus[]>> = {
   revoked: [],
 }
 
-/** Whether a status may change: active ⇄ suspended, both → revoked, which is final (docs/contract-notes.md). */
+/** Whether a status may change: active ⇄ suspended, both → revoked, which is final (docs/contract/states.md). */
 export function canBecome(from: AgentStatus, to: AgentStatus): boolean {
   return NEXT[from].includes(to)
 }

@@ -36,7 +36,7 @@ export function usernameSkeleton(username: string): string {
 const RESERVED_SHAPES = new Set([...RESERVED].map(usernameSkeleton))
 
 /**
- * Checks a username of an owner or an agent (docs/contract-notes.md): 3 to 32 of `[a-z0-9-]`, no hyphen at
+ * Checks a username of an owner or an agent (docs/contract/resources.md): 3 to 32 of `[a-z0-9-]`, no hyphen at
  * either end or doubled, not reserved, nothing that could be read as the tail of a DID.
  * @param naming whose short name is reserved too
  * @throws CodedError VALIDATION_ERROR

@@ -127,7 +127,7 @@ export const eventSchema = () =>
   Type.Object({
     seq: Type.Integer(),
     at: timestamp(),
-    type: Type.String({ description: 'such as agent.suspended (docs/contract-notes.md)' }),
+    type: Type.String({ description: 'such as agent.suspended (docs/contract/events.md)' }),
     facts: openObject('the payload of the event, public data only'),
   })
 
@@ -146,7 +146,7 @@ export const historySchema = () =>
 
 export type AgentHistory = Static<ReturnType<typeof historySchema>>
 
-/** `POST /api/agents/token` (docs/contract-notes.md). */
+/** `POST /api/agents/token` (docs/contract/endpoints.md). */
 export const issuedTokenSchema = (naming: Naming) =>
   Type.Object(
     {
@@ -171,7 +171,7 @@ export const tokenBatchRequestSchema = () =>
     { additionalProperties: false },
   )
 
-/** `POST /api/agents/tokens` (docs/contract-notes.md). */
+/** `POST /api/agents/tokens` (docs/contract/endpoints.md). */
 export const issuedTokensSchema = (naming: Naming) =>
   Type.Object(
     {

@@ -3,7 +3,7 @@ import { DISPLAY_NAME_PATTERN, USERNAME_PATTERN } from '../text.ts'
 import { timestamp } from './formats.ts'
 import { nullable } from './nullable.ts'
 
-/** Sessions and sign-in. Part of the dashboard's own API (docs/contract-notes.md). */
+/** Sessions and sign-in. Part of the dashboard's own API (docs/contract/authentication.md). */
 
 export const username = () =>
   Type.String({

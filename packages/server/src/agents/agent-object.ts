@@ -5,7 +5,7 @@ import { timestamp } from '../base/timestamp.ts'
 import type { AgentView } from './agent-record.ts'
 import { cardOf } from './card.ts'
 
-/** The agent object (contract 4.7 without a special Accept header; fields in docs/contract-notes.md). */
+/** The agent object (contract 4.7 without a special Accept header; fields in docs/contract/resources.md). */
 export function agentObjectOf(site: Site, view: AgentView, now: number): AgentObject {
   const { agent, owner } = view
   const did = didOfAgent(site, agent.tail)

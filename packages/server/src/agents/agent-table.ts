@@ -5,7 +5,7 @@ import { prepared } from '../database/prepared.ts'
 
 /**
  * Several agents may have one key, under different labels. A lookup by the key returns the agent whose status comes first
- * here and, among agents with the same status, the oldest claim (docs/contract-notes.md).
+ * here and, among agents with the same status, the oldest claim (docs/contract/resources.md).
  */
 export const KEY_PRIORITY: readonly AgentStatus[] = ['active', 'suspended', 'revoked']
 

@@ -6,7 +6,7 @@ import { withCurrentChannels } from './current-channels.ts'
 import { findAgent, type PageReadDeps } from './find-agent.ts'
 import { gradeAnswerOf } from './grade.ts'
 
-/** The grade of an agent with its evidence (docs/contract-notes.md). */
+/** The grade of an agent with its evidence (docs/contract/resources.md). */
 export function gradeRoute(app: App, deps: PageReadDeps): void {
   publicRead(app, deps.site.naming, {
     url: '/api/agents/:agent/grade',

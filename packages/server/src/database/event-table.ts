@@ -1,7 +1,7 @@
 import type { Db, EventRow, Tx } from './database.ts'
 import { prepared } from './prepared.ts'
 
-/** Every type of event (docs/contract-notes.md). */
+/** Every type of event (docs/contract/events.md). */
 export type EventType =
   | 'agent.claimed'
   | 'agent.updated'

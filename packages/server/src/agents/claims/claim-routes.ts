@@ -44,7 +44,7 @@ export function claimRoute(app: App, { naming, claim }: ClaimRouteDeps): void {
   })
 }
 
-/** Issues claim tokens to the signed-in owner (contract 4.8 and docs/contract-notes.md). */
+/** Issues claim tokens to the signed-in owner (contract 4.8 and docs/contract/endpoints.md). */
 export function issueTokenRoutes(app: App, { deps, signedIn }: OwnerRouteContext): void {
   const { naming } = deps.site
   app.post('/api/agents/token', {

@@ -40,7 +40,7 @@ export function assertReason(reason: string | null): void {
 }
 
 /**
- * Suspends, reactivates or revokes an agent (docs/contract-notes.md, status transitions). The operator's suspension, and its
+ * Suspends, reactivates or revokes an agent (docs/contract/states.md, status transitions). The operator's suspension, and its
  * end, apply to the agent's key. A revocation with the reason `key_compromised` burns the key.
  * @returns the agent's status after the change
  * @throws CodedError VALIDATION_ERROR if the transition is not allowed, NOT_FOUND, or FORBIDDEN if the agent's key or owner

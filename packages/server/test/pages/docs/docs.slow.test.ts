@@ -38,7 +38,7 @@ test('the documentation index links each role to its first page', async (t) => {
     'operating',
     'monitoring',
     'security',
-    'contract-notes',
+    'contract-endpoints',
     'channels',
   ]) {
     assert.ok(paths.includes(`/docs/${name}`), name)
