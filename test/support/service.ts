@@ -17,6 +17,7 @@ import { runCountersignd } from '../../packages/server/src/service/cli/program.t
 import { EFFECTS } from '../../packages/server/src/service/effects.ts'
 import { type Service, startService } from '../../packages/server/src/service/service.ts'
 import { REAL_TIMING, type StartInterval } from '../../packages/server/src/service/timers.ts'
+import { assertChangesComplete } from './changes-complete.ts'
 import { watchAnswers } from './every-answer.ts'
 import { newKey, type TestKey } from './key.ts'
 import { freePort } from './ports.ts'
@@ -75,7 +76,7 @@ export interface TestService {
 }
 
 /**
- * When it stops, all its responses are validated against its own /openapi.json.
+ * When it stops, all its responses are validated against its own /openapi.json, and the events of its agents against the log.
  * @param now the service's clock, where the test moves it
  * @param elapsed the clock by which it measures how old its data are
  */
@@ -137,6 +138,7 @@ async function stopRunning(
 ): Promise<void> {
   try {
     await judgeAnswers(url)
+    await assertChangesComplete(operator.db)
   } finally {
     await operator.close()
     await service.stop()

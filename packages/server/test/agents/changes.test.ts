@@ -1,0 +1,223 @@
+import assert from 'node:assert/strict'
+import { sign } from 'node:crypto'
+import { after, before, suite, test } from 'node:test'
+import { encodeBase64, type JsonValue, signDirectory } from '@countersign/protocol'
+import { certificateOf } from '../../../../test/support/agent-certificates.ts'
+import { type Answer, jsonOf } from '../../../../test/support/answer.ts'
+import { ask, post } from '../../../../test/support/ask.ts'
+import { newKey, type TestKey } from '../../../../test/support/key.ts'
+import { rotationBody, vetoBody } from '../../../../test/support/key-operations.ts'
+import { claimBody, startTestService, type TestService } from '../../../../test/support/service.ts'
+import { hashToken } from '../../src/secrets/hash-token.ts'
+import { type ChangeType, ChangeWatcher, type Expected, TABLE } from './change-table.ts'
+import { AGENTS, recoverWith, signInBy, startRecovery, TestClock } from './keys/with-keys.ts'
+
+/** Drives each kind of change over HTTP, on an agent with a certificate, and compares what it leaves with the table. */
+suite('a change of an agent', () => {
+  const clock = new TestClock()
+  const driven = new Set<ChangeType>()
+  const ends: (() => unknown)[] = []
+  let service: TestService
+  before(async () => {
+    service = await startTestService({ after: (end) => ends.push(end) }, {}, clock.now)
+  })
+  after(async () => {
+    for (const end of ends.toReversed()) await end()
+    assert.deepEqual([...driven].toSorted(), Object.keys(TABLE).toSorted(), 'a kind is not driven')
+  })
+
+  /** Claims an agent and gets its certificate. */
+  async function start() {
+    const ownerId = await service.operator.addVerifiedOwner()
+    const key = newKey()
+    const token = await service.operator.issueToken(ownerId)
+    const body = claimBody(token, key)
+    const claimed = await post(service, '/api/v1/claim', body)
+    const did = jsonOf(claimed).svcDid as string
+    const watcher = new ChangeWatcher(service, did, clock.now)
+    const expect = async (expected: Expected, change: () => Promise<unknown>) => {
+      for (const type of await watcher.expect(expected, change)) driven.add(type)
+    }
+    const { agentId, publicKey, signature } = body
+    const claimTokenHash = encodeBase64(hashToken(token))
+    const signed = { agentId, publicKey, signature, claimTokenHash }
+    await expect({ types: ['agent.claimed'], signed }, async () => claimed)
+    await certificateOf(service, did)
+    const owner = () => signInBy(service, ownerId, clock.now)
+    const send = async (method: string, path: string, request?: object) =>
+      ok(await (await owner()).send(method, `${AGENTS}/${did}${path}`, request))
+    const begin = async (reason: 'key_lost' | 'key_compromised') =>
+      startRecovery(await owner(), did, reason)
+    return { ownerId, owner, key, did, watcher, expect, send, begin }
+  }
+
+  type Agent = Awaited<ReturnType<typeof start>>
+
+  /** Adds a channel that the agent proves by a signature of its key. @returns the channel's path */
+  async function addRuntime({ did, key, send, expect }: Agent, grades = true): Promise<string> {
+    const added = await send('POST', '/channels', { kind: 'runtime', handleOrDomain: 'server' })
+    const types: ChangeType[] = ['channel.verified', ...(grades ? GRADE : [])]
+    await expect({ types }, async () => {
+      const runtime = `/api/agents/${did}/runtime`
+      const { challenge } = jsonOf(ok(await post(service, `${runtime}/challenge`, {})))
+      const text = challenge as string
+      ok(await post(service, runtime, { challenge: text, signature: key.sign(text) }))
+    })
+    await certificateOf(service, did)
+    return `/channels/${jsonOf(added).id}`
+  }
+
+  async function rotate({ did, expect }: Agent, old: TestKey, next: TestKey, ends: ChangeType[]) {
+    const sequence = 2
+    const body = rotationBody(service, did, { old, next, sequence }, clock.signed)
+    const { issuedAt, oldSignature, newSignature } = body
+    const keys = { prevKey: old.publicKey, newKey: next.publicKey }
+    const signed = { service: service.url, issuedAt, ...keys, oldSignature, newSignature }
+    await expect({ types: ['agent.key_rotated', ...ends], signed, entry: 'another' }, async () =>
+      ok(await post(service, `/api/v1/agent/${did}/keys`, body)),
+    )
+  }
+
+  test('of its texts and its directory leaves an event', async () => {
+    const { did, key, expect, send } = await start()
+    await expect({ types: ['agent.updated'] }, () => send('PATCH', '', { displayName: 'Clerk' }))
+    const created = clock.signed.issuedAt
+    const publicKey = new Uint8Array(Buffer.from(key.publicKey, 'base64'))
+    const authority = new URL(service.url).host
+    const claim = { authority, publicKey, created, expires: created + 3600 }
+    const proof = await signDirectory(
+      claim,
+      (message) => new Uint8Array(sign(null, message, key.privateKey)),
+    )
+    await expect({ types: ['agent.directory_proven'] }, async () =>
+      ok(
+        await ask(service, `/api/v1/agent/${did}/directory-proof`, {
+          method: 'PUT',
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify(proof),
+        }),
+      ),
+    )
+  })
+
+  test('of its status', async () => {
+    const agent = await start()
+    const { did, expect, send, begin } = agent
+    await addRuntime(agent)
+    const by = 'owner'
+    await expect({ types: ['agent.suspended', ...GRADE], by, entry: 'suspended' }, () =>
+      send('POST', '/suspend', { reason: 'paused' }),
+    )
+    await expect({ types: ['agent.reactivated', ...GRADE], by, entry: 'valid' }, () =>
+      send('POST', '/reactivate', {}),
+    )
+    await expect({ types: ['agent.key_recovery_started'] }, () => begin('key_lost'))
+    const types: ChangeType[] = ['agent.revoked', ...GRADE, 'agent.key_recovery_cancelled']
+    await expect({ types, by, entry: 'invalid' }, () => send('POST', '/revoke', {}))
+    assert.deepEqual(await dueFor(did), [], 'nothing is checked or expires any more')
+  })
+
+  test('of its channels', async () => {
+    const agent = await start()
+    const { expect, send } = agent
+    const path = await addRuntime(agent)
+    const removed: ChangeType[] = ['channel.removed', ...GRADE]
+    await expect({ types: removed, by: 'owner', entry: 'another' }, () => send('DELETE', path))
+    await addRuntime(agent)
+    await expect({ types: ['channel.stale', ...GRADE], entry: 'another' }, async () =>
+      clock.advance(24 * 31),
+    )
+  })
+
+  test('of its key', async () => {
+    const agent = await start()
+    const { did, key, expect, send, begin } = agent
+    const next = newKey()
+    await expect({ types: ['agent.key_recovery_started'] }, () => begin('key_lost'))
+    await rotate(agent, key, next, ['agent.key_recovery_cancelled'])
+    const contested: ChangeType[] = ['agent.key_contested', 'agent.key_compromised']
+    await expect({ types: contested, entry: 'another' }, () =>
+      send('POST', '/keys/contest', { sequence: 1, reason: 'mistake' }),
+    )
+    await expect({ types: ['agent.key_recovery_started'] }, () => begin('key_lost'))
+    const body = vetoBody(service, did, { old: key, sequence: 3 }, clock.signed)
+    const { issuedAt, signature } = body
+    const evidence: JsonValue = { service: service.url, issuedAt, signature }
+    await expect({ types: ['agent.key_recovery_vetoed'], signed: { evidence } }, async () =>
+      ok(await post(service, `/api/v1/agent/${did}/recovery/veto`, body)),
+    )
+    await expect({ types: ['agent.key_recovery_started'] }, () => begin('key_lost'))
+    await expect({ types: ['agent.key_recovery_cancelled'] }, () => send('DELETE', '/recovery'))
+  })
+
+  test('by a recovery, of a key that is lost', async () => {
+    const agent = await start()
+    const { did, expect, begin } = agent
+    await addRuntime(agent)
+    let token = ''
+    await expect({ types: ['agent.key_recovery_started'] }, async () => {
+      token = await begin('key_lost')
+    })
+    await expect({ types: ['agent.key_recovery_redeemed'] }, async () =>
+      ok(await recoverWith(service, did, { token, next: newKey(), sequence: 2 }, clock.signed)),
+    )
+    const types: ChangeType[] = ['agent.key_recovered', 'channel.stale', ...GRADE]
+    await expect({ types, entry: 'another' }, async () => clock.advance(73))
+  })
+
+  test('by a contest, of a key that is compromised', async () => {
+    const agent = await start()
+    const { key, expect, send } = agent
+    await addRuntime(agent)
+    await rotate(agent, key, newKey(), [])
+    const types: ChangeType[] = [
+      'agent.key_contested',
+      'agent.key_compromised',
+      'agent.suspended',
+      ...GRADE,
+      'agent.key_compromised',
+      'channel.stale',
+    ]
+    await expect({ types, by: 'service', entry: 'invalid' }, () =>
+      send('POST', '/keys/contest', { sequence: 1, reason: 'key_compromised' }),
+    )
+  })
+
+  test('by its owner, whose verification is removed', async () => {
+    const { owner, expect } = await start()
+    await expect({ types: GRADE, entry: 'another', isSpread: true }, async () =>
+      ok(await (await owner()).send('DELETE', '/api/identity/in-person')),
+    )
+  })
+
+  /** What waits to be checked or to expire. */
+  async function dueFor(did: string): Promise<unknown[]> {
+    const { read } = service.operator.db
+    const channels = await read
+      .selectFrom('channels')
+      .innerJoin('channel_leases', 'channel_leases.channel_id', 'channels.id')
+      .select(['channels.id', 'due_at'])
+      .where('tail', '=', did.slice(-24))
+      .where('due_at', 'is not', null)
+      .execute()
+    const jobs = await read.selectFrom('jobs').select('subject').execute()
+    const own = await read
+      .selectFrom('channels')
+      .select('id')
+      .where('tail', '=', did.slice(-24))
+      .execute()
+    const subjects = jobs.map(({ subject }) => subject)
+    return [
+      ...channels,
+      ...subjects.filter((subject) => own.some(({ id }) => subject === id)),
+      ...subjects.filter((subject) => subject.includes(did.slice(-24))),
+    ]
+  }
+})
+
+const GRADE: readonly ChangeType[] = ['agent.grade_changed']
+
+function ok(answer: Answer): Answer {
+  assert.ok(answer.status < 300, answer.text)
+  return answer
+}
