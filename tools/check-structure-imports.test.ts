@@ -28,6 +28,8 @@ const ALLOWED: readonly [from: string, specifier: string][] = [
   [`${SRC}/agents/claims/claim-routes.ts`, './claim.ts'],
   [`${SRC}/agents/claims/claim-routes.ts`, 'fastify'],
   [`${SRC}/agents/claims/claim-table.ts`, 'kysely'],
+  [`${SRC}/webhooks/part.ts`, './webhook-routes.ts'],
+  [`${SRC}/webhooks/part.ts`, './due-deliveries.ts'],
   [`${SRC}/accounts/providers/development/server.ts`, 'node:http'],
   [`${SRC}/pages/views/page.tsx`, '@countersign/ui'],
   [`${SRC}/service/app.ts`, '../agents/claims/claim-routes.ts'],
@@ -74,6 +76,8 @@ const REFUSED: readonly [from: string, specifier: string, wrong: RegExp][] = [
   [`${SRC}/agents/claims/claim-routes.ts`, 'kysely', /^routes may not import 'kysely'/],
   [`${SRC}/agents/claims/claim-routes.ts`, './claim-table.ts', /^routes may not import/],
   [`${SRC}/agents/claims/claim-table.ts`, './claim-routes.ts', /^a table may not import/],
+  [`${SRC}/webhooks/part.ts`, 'kysely', /^a part may not import 'kysely'/],
+  [`${SRC}/webhooks/part.ts`, './endpoint-table.ts', /^a part may not import/],
   [
     'packages/server/bin/countersignd.mjs',
     '../src/agents/agent-table.ts',

@@ -136,6 +136,12 @@ export const FILE_KINDS: readonly FileKind[] = [
     mend: 'call a function of the rules, which reads and writes the table',
   },
   {
+    name: 'a part',
+    files: /\/part\.ts$/,
+    never: [/^kysely$/, /-table\.ts$/],
+    mend: 'a part opens and wires its room: call a function of the rules, which reads and writes the table',
+  },
+  {
     name: 'a table',
     files: /-table\.ts$/,
     never: [/^fastify$/, /^@fastify\//, /-routes\.ts$/],

@@ -8,6 +8,7 @@ import type {
   SignedRequest,
 } from '@countersign/protocol'
 import type { Logger } from 'pino'
+import type { OwnersPart } from '../accounts/owners/owner-routes.ts'
 import { type Providers, providerLabelsOf } from '../accounts/providers/providers.ts'
 import { claim } from '../agents/claims/claim.ts'
 import { proveDirectory } from '../agents/keys/directory-proof.ts'
@@ -33,7 +34,6 @@ import type { Listeners } from '../http/listeners.ts'
 import type { RequestMetrics } from '../http/metrics/request-metrics.ts'
 import type { Sender } from '../http/outbound/open-sender.ts'
 import { trustedProxies } from '../http/trusted-proxies.ts'
-import type { Witness } from '../log/cosigning/witness.ts'
 import { LoggedKeys } from '../log/logged-keys.ts'
 import { reportLog } from '../log/report-log.ts'
 import type { TransparencyLog } from '../log/transparency-log.ts'
@@ -65,7 +65,6 @@ export interface ServiceParts {
   readonly providers: Providers
   readonly channelSources: ChannelSources
   readonly directoryKey: ServiceKey
-  readonly webhookKey: ServiceKey
   readonly a2aKeys: DeriveServiceKey
   readonly sender: Sender
   readonly issuerKeys: IssuerKeyRing
@@ -73,8 +72,7 @@ export interface ServiceParts {
   readonly transparencyLog: TransparencyLog
   /** Null if the log has none. */
   readonly logWitnesses: LogWitnesses | null
-  /** Null if the service witnesses no logs. */
-  readonly witness: Witness | null
+  readonly opened: readonly OwnersPart[]
   readonly now: () => number
 }
 
@@ -95,14 +93,13 @@ export function appDeps(settings: Settings, log: Logger, parts: ServiceParts): A
     providers,
     channelSources,
     directoryKey,
-    webhookKey,
     a2aKeys,
     sender,
     issuerKeys,
     status,
     transparencyLog,
     logWitnesses,
-    witness,
+    opened,
     now,
   } = parts
   const { naming, keyReuse, serviceName } = settings
@@ -145,7 +142,7 @@ export function appDeps(settings: Settings, log: Logger, parts: ServiceParts): A
       statusState: status.state,
     }),
     transparencyLog,
-    witness,
+    parts: opened,
     loggedKeys,
     keys: {
       rotate: (reference, request) => rotate(keyDeps, reference, request),
@@ -155,11 +152,11 @@ export function appDeps(settings: Settings, log: Logger, parts: ServiceParts): A
     isReady: () => state.phase === 'ready',
     isFresh: () => readModel.isFresh,
     reportDatabase: databaseReporter(db, readModel),
-    reportLog: () => reportLog(transparencyLog, logWitnesses),
-    reportWitness: () =>
-      witness === null
-        ? null
-        : { state: witness.problem === null ? 'ok' : 'halted', problem: witness.problem },
+    reportParts: () =>
+      Object.assign(
+        { log: reportLog(transparencyLog, logWitnesses) },
+        ...opened.map((each) => each.readiness?.()),
+      ),
     isDraining: () => state.phase === 'draining',
     onServer: (server: Server, createAnother: () => Server) =>
       state.listeners.addServer(server, createAnother),
@@ -183,9 +180,7 @@ export function appDeps(settings: Settings, log: Logger, parts: ServiceParts): A
       pepper,
       providers,
       channelSources,
-      webhookKey,
       a2aKeys,
-      sender,
       mailDelivery: settings.mail?.kind ?? null,
       keyReuse,
       recoveryDelayMs,

@@ -8,6 +8,7 @@ import type {
 } from '@countersign/protocol'
 import type { FastifyInstance } from 'fastify'
 import { providerWebhookRoute } from '../accounts/identity/provider-webhook-routes.ts'
+import type { OwnersPart } from '../accounts/owners/owner-routes.ts'
 import { agentRoute, didJsonRoute } from '../agents/agent-routes.ts'
 import { avatarRoute, uploadedAvatarRoute } from '../agents/avatar-routes.ts'
 import { cardRoute, compactCardRoute } from '../agents/card-routes.ts'
@@ -47,8 +48,6 @@ import type { RouteInfo } from '../http/limits/route-info.ts'
 import { MethodGuard } from '../http/method-guard.ts'
 import { countRequests, type RequestMetrics } from '../http/metrics/request-metrics.ts'
 import { type AheadOfRouter, type App, type BareAppDeps, bareApp } from '../http/server.ts'
-import type { Witness } from '../log/cosigning/witness.ts'
-import { witnessRoutes } from '../log/cosigning/witness-routes.ts'
 import { logRoutes } from '../log/log-routes.ts'
 import type { LoggedKeys } from '../log/logged-keys.ts'
 import type { TransparencyLog } from '../log/transparency-log.ts'
@@ -95,15 +94,13 @@ export interface AppDeps extends Omit<BareAppDeps, 'aheadOfRouter' | 'answerRout
   readonly status: Pick<Status, 'heads' | 'feed' | 'tokens'>
   readonly issuer: Issuer
   readonly transparencyLog: TransparencyLog
-  /** Null if the service witnesses no logs. */
-  readonly witness: Witness | null
+  readonly parts: readonly OwnersPart[]
   readonly loggedKeys: LoggedKeys
   readonly keys: KeyRouteDeps
   readonly isReady: () => boolean
   readonly isFresh: HealthDeps['isFresh']
   readonly reportDatabase: HealthDeps['reportDatabase']
-  readonly reportLog: HealthDeps['reportLog']
-  readonly reportWitness: HealthDeps['reportWitness']
+  readonly reportParts: HealthDeps['reportParts']
   readonly isDraining: () => boolean
   readonly metrics: RequestMetrics
   readonly loadShedder: LoadShedder
@@ -155,10 +152,9 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   })
   await emailLinkRoutes(app, { deps: deps.owners, pages })
   developmentMailRoute(app, { deps: deps.owners, pages })
-  await serveOwners(app, deps.owners)
+  await serveOwners(app, deps.owners, deps.parts)
   await providerWebhookRoute(app, deps.owners)
-  const { witness } = deps
-  if (witness !== null) await witnessRoutes(app, { site: deps.read.site, witness })
+  for (const part of deps.parts) await part.routes?.(app)
   const { site, providers } = deps.owners
   await serveDashboard(app, { baseUrl: site.baseUrl, providers, dir: deps.dashboardDir })
   packageRoutes(app, site.naming, PACKAGES_DIR)

@@ -8,13 +8,7 @@ import { jobsDue, jobsLate } from '../database/jobs/run-jobs.ts'
 import { directoryOf } from '../database/open-database.ts'
 import type { Gauges } from '../http/metrics/service-gauges.ts'
 import { WriteMetrics } from '../http/metrics/write-metrics.ts'
-import type { Witness } from '../log/cosigning/witness.ts'
 import { countDue } from '../log/log-table.ts'
-import {
-  countEndpointStates,
-  type DueDeliveries,
-  measureWaiting,
-} from '../webhooks/due-deliveries.ts'
 import type { ServiceParts } from './app-deps.ts'
 
 type MeasuredParts = Pick<
@@ -31,16 +25,13 @@ type MeasuredParts = Pick<
 > & {
   readonly checks: DueChecks
   readonly emails: DueEmails | null
-  readonly deliveries: DueDeliveries
-  readonly witness: Witness | null
 }
 
 /** Builds the measurements for `/metrics`. Transactions are counted from this call on. */
 export function gaugesOf(settings: Settings, parts: MeasuredParts): Gauges {
   const { db, readModel, status, loadShedder, rateLimiter, state, now, checks, emails } = parts
-  const { deliveries, transparencyLog, logWitnesses, witness } = parts
+  const { transparencyLog, logWitnesses } = parts
   const writes = new WriteMetrics()
-  const waiting = sharedWhileRunning(() => measureWaiting({ db, now }))
   db.onTransaction((end) => writes.observe(end))
   return {
     build: { version: VERSION, node: process.version, database: settings.database.kind },
@@ -82,29 +73,6 @@ export function gaugesOf(settings: Settings, parts: MeasuredParts): Gauges {
         waitingSeconds: () => Math.max(0, now() - (logWitnesses.waitingSince ?? now())) / 1000,
       },
     },
-    witness:
-      witness === null
-        ? null
-        : {
-            answers: () => witness.answers.counts,
-            isHalted: () => witness.problem !== null,
-          },
-    webhooks: {
-      outcomes: () => deliveries.outcomes,
-      waiting,
-      endpoints: () => countEndpointStates({ db }),
-    },
-  }
-}
-
-/** Callers at the same time share one run: the metrics of a scrape are read together. */
-function sharedWhileRunning<T>(read: () => Promise<T>): () => Promise<T> {
-  let running: Promise<T> | null = null
-  return () => {
-    running ??= read().finally(() => {
-      running = null
-    })
-    return running
   }
 }
 

@@ -2,11 +2,10 @@ import {
   CodedError,
   type DatabaseReport,
   errorSchema,
-  type LogReport,
   readinessSchema,
-  type WitnessReport,
 } from '@countersign/protocol'
 import { Type } from 'typebox'
+import type { PartReadiness } from '../http/part.ts'
 import type { App } from '../http/server.ts'
 
 const okSchema = () =>
@@ -18,14 +17,12 @@ export interface HealthDeps {
   readonly isFresh: () => boolean
   /** Must answer within seconds even if the database does not. */
   readonly reportDatabase: () => Promise<DatabaseReport>
-  readonly reportLog: () => LogReport
-  /** Null if the service witnesses no logs. */
-  readonly reportWitness: () => WitnessReport | null
+  readonly reportParts: () => Pick<PartReadiness, 'log'> & Partial<PartReadiness>
 }
 
 /** `/healthz`: whether the process is alive. `/readyz`: whether it should get requests, and the state of its database. */
 export function healthRoutes(app: App, deps: HealthDeps): void {
-  const { isReady, isFresh, reportDatabase, reportLog, reportWitness } = deps
+  const { isReady, isFresh, reportDatabase, reportParts } = deps
   app.get('/healthz', {
     schema: {
       operationId: 'healthz',
@@ -51,9 +48,7 @@ export function healthRoutes(app: App, deps: HealthDeps): void {
           'UNAVAILABLE',
           `This node has had no news of the database for ${database.staleness} ms. It answers lookups again when it does.`,
         )
-      const witness = reportWitness()
-      const log = reportLog()
-      return { status: 'ok' as const, database, log, ...(witness === null ? {} : { witness }) }
+      return { status: 'ok' as const, database, ...reportParts() }
     },
   })
 }

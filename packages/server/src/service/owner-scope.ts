@@ -6,7 +6,7 @@ import type { NotificationDeps } from '../accounts/notifications/notification-de
 import { notificationRoutes } from '../accounts/notifications/notification-routes.ts'
 import { accountRoutes } from '../accounts/owners/account-routes.ts'
 import { apiKeyRoutes } from '../accounts/owners/api-key-routes.ts'
-import { rejectCrossOrigin, SignedIn } from '../accounts/owners/owner-routes.ts'
+import { type OwnersPart, rejectCrossOrigin, SignedIn } from '../accounts/owners/owner-routes.ts'
 import { signInRoutes } from '../accounts/owners/sign-in-routes.ts'
 import { channelsOfActiveAgents } from '../agents/active-agents.ts'
 import { issueTokenRoutes } from '../agents/claims/claim-routes.ts'
@@ -22,17 +22,18 @@ import type { BroadcasterDeps } from '../pages/dashboard/agent-event-broadcaster
 import { sessionRoutes } from '../pages/dashboard/session-routes.ts'
 import { streamRoute } from '../pages/dashboard/stream-routes.ts'
 import { grantIssuerRoutes } from '../statements/grants/grant-issuer-routes.ts'
-import type { WebhookDeps } from '../webhooks/webhook-deps.ts'
-import { webhookRoutes } from '../webhooks/webhook-routes.ts'
 import { deletionRoute, exportRoute } from './privacy/privacy-routes.ts'
 
 export type OwnerScopeDeps = NotificationDeps &
   CountersignDeps &
-  WebhookDeps &
   BroadcasterDeps & { readonly keyReuse: KeyReuse; readonly recoveryDelayMs: number }
 
 /** Registers the owners' API: cookies, protection against cross-site requests, and no caching. */
-export async function serveOwners(app: App, deps: OwnerScopeDeps): Promise<void> {
+export async function serveOwners(
+  app: App,
+  deps: OwnerScopeDeps,
+  parts: readonly OwnersPart[],
+): Promise<void> {
   const cookies = new Cookies(deps.site.baseUrl)
   const context = { deps, cookies, signedIn: new SignedIn(deps, cookies) }
   await app.register(async (scope) => {
@@ -48,7 +49,7 @@ export async function serveOwners(app: App, deps: OwnerScopeDeps): Promise<void>
     signInRoutes(owners, context)
     accountRoutes(owners, context)
     apiKeyRoutes(owners, context)
-    webhookRoutes(owners, context)
+    for (const part of parts) part.ownerRoutes?.(owners, context)
     grantIssuerRoutes(owners, context)
     exportRoute(owners, context)
     deletionRoute(owners, context)

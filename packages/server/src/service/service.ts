@@ -6,14 +6,19 @@ import { assertSamePepper } from '../accounts/identity/pepper-check.ts'
 import { DueEmails } from '../accounts/notifications/send-due-emails.ts'
 import { smtpMailer } from '../accounts/notifications/smtp-mailer.ts'
 import { ExpiryWarnings } from '../accounts/notifications/warn-of-expiry.ts'
+import type { OwnersPart } from '../accounts/owners/owner-routes.ts'
 import type { StartProvider } from '../accounts/providers/development/index.ts'
 import { logProviders, openProviders } from '../accounts/providers/load-providers.ts'
+import { providerLabelsOf } from '../accounts/providers/providers.ts'
+import { fillThumbprints } from '../agents/keys/key-thumbprints.ts'
 import { openReadModel } from '../agents/read-model/open-read-model.ts'
 import type { Env, Settings } from '../base/config.ts'
+import { siteOf } from '../base/site.ts'
 import { VERSION } from '../base/version.ts'
 import { CHANNEL_KINDS } from '../channels/kinds/kinds.ts'
 import { DueChecks } from '../channels/recheck-due.ts'
 import type { Database } from '../database/database.ts'
+import { runDueJobs } from '../database/jobs/run-jobs.ts'
 import { openDatabase } from '../database/open-database.ts'
 import { assertSameBaseUrl } from '../database/same-base-url.ts'
 import { lockDatabase } from '../database/sqlite/process-lock.ts'
@@ -25,9 +30,9 @@ import { metricsOf } from '../http/metrics/metrics-server.ts'
 import { RequestMetrics } from '../http/metrics/request-metrics.ts'
 import { openPerspectives } from '../http/outbound/open-perspectives.ts'
 import { openSender } from '../http/outbound/open-sender.ts'
+import { type PartTimer, WORK_MS } from '../http/part.ts'
 import { trustedProxies } from '../http/trusted-proxies.ts'
-import { Witness } from '../log/cosigning/witness.ts'
-import { readWitnessLogs } from '../log/cosigning/witness-logs.ts'
+import { openCosigning } from '../log/cosigning/part.ts'
 import { TransparencyLog } from '../log/transparency-log.ts'
 import { LogWitnesses } from '../log/witnesses/log-witnesses.ts'
 import { readWitnesses } from '../log/witnesses/witness-policy.ts'
@@ -36,13 +41,20 @@ import { IssuerKeyRing } from '../secrets/issuer-keys/issuer-keys.ts'
 import { loadPepper } from '../secrets/secrets.ts'
 import { openDerivedServiceKeys, openServiceKey } from '../secrets/service-keys.ts'
 import { openStatus } from '../statements/status-lists/open-status.ts'
-import { DueDeliveries } from '../webhooks/due-deliveries.ts'
+import { EntryRepair } from '../statements/status-lists/repair-entries.ts'
+import { HEAD_INTERVAL_MS } from '../statements/status-lists/status-feed.ts'
+import { openWebhooks } from '../webhooks/part.ts'
 import { type AppDeps, createApp } from './app.ts'
 import { appDeps, type ServiceState } from './app-deps.ts'
 import { EFFECTS } from './effects.ts'
 import { gaugesOf } from './gauges.ts'
+import { JOB_HANDLERS } from './job-handlers.ts'
 import { listenForMetrics } from './metrics-port.ts'
+import { jobHandlersOf, OpenedParts } from './parts.ts'
 import { REAL_TIMING, startTimers, type Timing } from './timers.ts'
+
+/** How often to look for changes to log: a checkpoint is at most a second old while there is something new. */
+const LOG_MS = 500
 
 export interface Service {
   /** The address of the first listener. */
@@ -122,7 +134,6 @@ async function start(
   await assertSamePepper({ db, pepper: loadPepper(settings.dataDir) })
   await assertSameBaseUrl(db, settings.baseUrl)
   const directoryKey = await openServiceKey({ db, dataDir: settings.dataDir }, 'directory')
-  const webhookKey = await openServiceKey({ db, dataDir: settings.dataDir }, 'webhook')
   const a2aKeys = await openDerivedServiceKeys({ db, dataDir: settings.dataDir }, 'a2a')
   const issuerKeys = await IssuerKeyRing.open({
     ...{ db, dataDir: settings.dataDir, now, elapsed: timing.elapsed },
@@ -132,13 +143,33 @@ async function start(
   const logWitnesses =
     witnessPolicy && new LogWitnesses({ db, policy: witnessPolicy, isRequired, sender, now })
   const transparencyLog = await openLog(settings, db, now, logWitnesses)
-  const witness = await openWitness(settings, { db, now, log })
   const readModel = await openReadModel(settings, db, timing.elapsed, resources)
   const status = await openStatus({
     ...{ db, readModel, issuerKeys, now, baseUrl: settings.baseUrl.origin },
     onError: (err) => log.error({ err }, 'the status lists cannot be loaded'),
   })
   resources.defer(() => status.state.stop())
+
+  const { baseUrl, naming, serviceName, dataDir } = settings
+  const providerLabels = providerLabelsOf(providers)
+  const site = siteOf(naming, baseUrl, providerLabels, CHANNEL_KINDS)
+  const context = {
+    settings,
+    log,
+    db,
+    site,
+    serviceName,
+    pepper: loadPepper(dataDir),
+    readModel,
+    sender,
+    now,
+    randomBytes,
+  }
+  const opening = new OpenedParts()
+  resources.use(opening)
+  const webhooks = await opening.open(openWebhooks(context))
+  const cosigning = await opening.open(openCosigning(context))
+  const opened: readonly OwnersPart[] = [webhooks, cosigning]
 
   const state: ServiceState = { phase: 'starting', listeners: new Listeners() }
   const metrics = new RequestMetrics()
@@ -154,34 +185,70 @@ async function start(
     providers,
     channelSources,
     directoryKey,
-    webhookKey,
     a2aKeys,
     sender,
     issuerKeys,
     status,
     transparencyLog,
     logWitnesses,
-    witness,
+    opened,
     now,
   }
   const deps = appDeps(settings, log, parts)
   const app = await createApp(deps)
   const checks = new DueChecks(deps.owners, (err) => log.error({ err }, 'a check failed'))
   const emails = openEmails(settings, log, deps)
-  const deliveries = new DueDeliveries(deps.owners, (err) =>
-    log.error({ err }, 'webhook deliveries failed'),
-  )
   const warnings = new ExpiryWarnings({ db, now }, (err) => log.error({ err }, 'warnings failed'))
   const gauges = gaugesOf(settings, {
     ...{ db, readModel, status, loadShedder, rateLimiter, state, now, checks },
-    ...{ emails, deliveries, transparencyLog, logWitnesses, witness },
+    ...{ emails, transparencyLog, logWitnesses },
   })
-  const text = metricsOf(metrics, gauges)
+  const text = metricsOf(metrics, gauges, { webhooks, cosigning })
   if (primary === null) await listenForMetrics(settings, text, log, resources)
   else primary.publishMetrics(text)
-  const due = { checks, emails, deliveries, warnings, issuerKeys, status }
-  const logging = { transparencyLog, logWitnesses, witness }
-  startTimers({ db, readModel, now, ...due, ...logging, every: timing.every }, log, resources)
+  const handlers = { ...JOB_HANDLERS, ...jobHandlersOf(opened) }
+  const onFailure = (err: unknown) => log.error({ err }, 'a job failed')
+  const entryRepair = new EntryRepair({ db, now })
+  const timers: PartTimer[] = [
+    // First, so that a warning precedes what it warns of.
+    { everyMs: WORK_MS, run: async () => warnings.run(), failure: 'warnings failed' },
+    {
+      everyMs: WORK_MS,
+      run: (stopping) => runDueJobs({ db, handlers, now, onFailure }, () => !stopping.aborted),
+      failure: 'a job failed',
+    },
+    {
+      everyMs: WORK_MS,
+      run: () => issuerKeys.refresh(),
+      failure: 'the state of the issuer keys cannot be read',
+    },
+    {
+      everyMs: WORK_MS,
+      run: (stopping) => fillThumbprints(db, stopping),
+      failure: 'thumbprints of keys cannot be stored',
+    },
+    {
+      everyMs: WORK_MS,
+      run: (stopping) => entryRepair.run(stopping),
+      failure: 'entries of status lists cannot be repaired',
+    },
+    { everyMs: WORK_MS, run: () => checks.run(), failure: 'a check failed' },
+    { everyMs: WORK_MS, run: async () => emails?.run(), failure: 'an e-mail was not sent' },
+    { everyMs: HEAD_INTERVAL_MS, run: () => status.feed.tick(), failure: 'no head was signed' },
+    {
+      everyMs: LOG_MS,
+      run: (stopping) => transparencyLog.run(stopping),
+      failure: 'the transparency log cannot go on',
+    },
+    // Apart from the log: it goes on while a witness takes its time.
+    {
+      everyMs: WORK_MS,
+      run: async (stopping) => logWitnesses?.run(transparencyLog, stopping),
+      failure: 'the witnesses cannot be asked',
+    },
+    ...opened.flatMap((part) => part.timers ?? []),
+  ]
+  startTimers({ db, readModel, log, every: timing.every }, timers, resources)
   resources.defer(() => state.listeners.close(app))
   // Disposed before the listeners, which wait for requests, some of which wait for the network.
   resources.defer(() => perspectives.close())
@@ -189,7 +256,7 @@ async function start(
   // Disposed before the perspectives: an aborted check is repeated later, while a lost network would count as a failed check.
   resources.defer(() => checks.stop())
   resources.defer(() => emails?.stop())
-  resources.defer(() => deliveries.stop())
+  resources.defer(() => opening[Symbol.asyncDispose]())
   if (primary?.isReplacement) await readModel.load()
   const address = await state.listeners.listen(app, settings.host, settings.port)
   if (!primary?.isReplacement) await readModel.load()
@@ -216,26 +283,6 @@ async function openLog(
   const key = await openServiceKey({ db, dataDir }, 'log')
   const host = baseUrl.host
   return new TransparencyLog({ db, dataDir, key, naming, host, now, randomBytes, witnesses })
-}
-
-/** Null if the service witnesses no logs. @throws SettingsError */
-async function openWitness(
-  settings: Settings,
-  { db, now, log }: { readonly db: Database; readonly now: () => number; readonly log: Logger },
-): Promise<Witness | null> {
-  const logs = readWitnessLogs(settings)
-  if (logs === null) return null
-  const { dataDir, baseUrl } = settings
-  const witness = new Witness({
-    ...{ db, dataDir, host: baseUrl.host, now, logs },
-    // Anybody can send a checkpoint with a proof that is wrong, but only the log can sign two trees of one size.
-    onRefusal: ({ kind, ...notes }) =>
-      kind === 'other_root'
-        ? log.error(notes, 'a log that is witnessed has signed two trees of one size')
-        : log.info(notes, 'a checkpoint of a log that is witnessed has no valid proof'),
-  })
-  await witness.run()
-  return witness
 }
 
 /** Null if the service sends no e-mail. */

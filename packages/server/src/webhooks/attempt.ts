@@ -1,8 +1,8 @@
 import type { WebhookDeliveryRow, WebhookEndpointRow } from '../database/schema/webhook-rows.ts'
 import { ProofAbsent, Unreachable } from '../http/outbound/perspective.ts'
 import type { AttemptResult } from './delivery-table.ts'
+import type { WebhookDeps } from './manage-endpoints.ts'
 import { composeMessage, type SigningEndpoint } from './signatures.ts'
-import type { WebhookDeps } from './webhook-deps.ts'
 
 const GONE = 410
 

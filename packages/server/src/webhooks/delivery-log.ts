@@ -9,8 +9,8 @@ import { timestamp } from '../base/timestamp.ts'
 import type { Db } from '../database/database.ts'
 import type { WebhookDeliveryRow } from '../database/schema/webhook-rows.ts'
 import { deliveriesBefore, type LogPosition } from './delivery-table.ts'
+import type { WebhookDeps } from './manage-endpoints.ts'
 import { describeEndpoints, requireEndpoint } from './manage-endpoints.ts'
-import type { WebhookDeps } from './webhook-deps.ts'
 
 const PAGE_SIZE = 50
 const MAX_EXPORTED = 100_000

@@ -21,7 +21,7 @@ import {
   releaseEndpoint,
 } from './endpoint-table.ts'
 import { fanOut } from './fan-out.ts'
-import type { WebhookDeps } from './webhook-deps.ts'
+import type { WebhookDeps } from './manage-endpoints.ts'
 
 /** How many endpoints are served at once. */
 const AT_ONCE = 32

@@ -15,7 +15,10 @@ import { ownerById } from '../accounts/owner-table.ts'
 import { timestamp } from '../base/timestamp.ts'
 import type { Db, Tx } from '../database/database.ts'
 import type { WebhookEndpointRow } from '../database/schema/webhook-rows.ts'
+import type { Sender } from '../http/outbound/open-sender.ts'
 import { ProofAbsent, Unreachable } from '../http/outbound/perspective.ts'
+import type { CoreDeps } from '../secrets/core-deps.ts'
+import type { ServiceKey } from '../secrets/service-keys.ts'
 import { countPending } from './delivery-table.ts'
 import {
   deleteEndpoint,
@@ -26,7 +29,14 @@ import {
 } from './endpoint-table.ts'
 import { beginListening } from './fan-out.ts'
 import { previousSecretUntil, publicKeyText, secretText } from './signatures.ts'
-import type { WebhookDeps } from './webhook-deps.ts'
+
+/** Dependencies of endpoints and deliveries. */
+export interface WebhookDeps
+  extends Pick<CoreDeps, 'db' | 'site' | 'pepper' | 'now' | 'randomBytes'> {
+  /** Signs every delivery (`v1a`). */
+  readonly webhookKey: Pick<ServiceKey, 'publicKey' | 'sign'>
+  readonly sender: Pick<Sender, 'check' | 'post'>
+}
 
 const ID_BYTES = 12
 const MAX_COUNT = 1000

@@ -12,8 +12,8 @@ import { type Attempt, attempt, resultRow } from './attempt.ts'
 import { describeDelivery } from './delivery-log.ts'
 import { deliveryById, insertAttempted, type NewDelivery, recordAttempt } from './delivery-table.ts'
 import { markWorking } from './endpoint-table.ts'
+import type { WebhookDeps } from './manage-endpoints.ts'
 import { assertMayChange, requireEndpoint } from './manage-endpoints.ts'
-import type { WebhookDeps } from './webhook-deps.ts'
 
 /** Requests that an owner can have sent by hand: nobody may use the service to flood a site. */
 const MANUAL_RATE: Rate = { quota: 30, windowMs: 3_600_000 }

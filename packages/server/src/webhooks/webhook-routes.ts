@@ -18,6 +18,7 @@ import {
 } from '../accounts/owners/owner-routes.ts'
 import type { App } from '../http/server.ts'
 import { listDeliveries } from './delivery-log.ts'
+import type { WebhookDeps } from './manage-endpoints.ts'
 import {
   changeEndpoint,
   createEndpoint,
@@ -26,7 +27,6 @@ import {
   rotateSecret,
 } from './manage-endpoints.ts'
 import { redeliver, sendTest } from './manual-deliveries.ts'
-import type { WebhookDeps } from './webhook-deps.ts'
 
 const endpointParams = () => Type.Object({ id: Type.String({ description: 'as the list has it' }) })
 const deliveryParams = () =>

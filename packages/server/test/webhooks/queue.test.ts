@@ -15,12 +15,12 @@ import {
   measureWaiting,
 } from '../../src/webhooks/due-deliveries.ts'
 import { fanOut } from '../../src/webhooks/fan-out.ts'
+import type { WebhookDeps } from '../../src/webhooks/manage-endpoints.ts'
 import {
   changeEndpoint,
   createEndpoint,
   listEndpoints,
 } from '../../src/webhooks/manage-endpoints.ts'
-import type { WebhookDeps } from '../../src/webhooks/webhook-deps.ts'
 import { payloadOf, type Receiver, startReceiver } from './support/receiver.ts'
 
 const SECOND_MS = 1000

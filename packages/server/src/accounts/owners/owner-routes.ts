@@ -2,6 +2,8 @@ import { type ApiKeyScope, CodedError, ERROR_STATUS, errorSchema } from '@counte
 import type { FastifyReply, FastifyRequest, FastifySchema } from 'fastify'
 import type { Cookies } from '../../http/cookies.ts'
 import { toCodedError } from '../../http/errors.ts'
+import type { Part } from '../../http/part.ts'
+import type { App } from '../../http/server.ts'
 import type { Providers } from '../providers/providers.ts'
 import { type ApiKeyDeps, type ApiKeyOwner, authenticateApiKey } from './api-keys.ts'
 import { failureOf } from './callback-failure.ts'
@@ -23,6 +25,11 @@ export interface OwnerRouteContext<Deps = OwnerDeps> {
   readonly deps: Deps
   readonly cookies: Cookies
   readonly signedIn: SignedIn
+}
+
+/** A part with routes for signed-in owners. */
+export interface OwnersPart extends Part {
+  readonly ownerRoutes?: (app: App, owners: Pick<OwnerRouteContext, 'cookies' | 'signedIn'>) => void
 }
 
 /** The member of a route's schema that names the scope with which API keys may use it. OpenAPI shows it too. */

@@ -1,6 +1,5 @@
 import { type Database, type JobRow, StorageFailure, type Tx } from '../database.ts'
 import { countDueJobs, dueJobs, earliestDueAt, postponeJob, takeJob } from './job-table.ts'
-import { WorkLoop } from './work-loop.ts'
 
 /** Runs one job in the transaction that also deletes it. `at`: now, in milliseconds. */
 type JobHandler = (tx: Tx, job: JobRow, at: number) => Promise<void>
@@ -20,28 +19,6 @@ const PAGE_SIZE = 100
 const MAX_COUNT = 1000
 const FIRST_RETRY_MS = 60_000
 const MAX_RETRY_MS = 3_600_000
-
-/** Runs due jobs, one at a time. */
-export class JobRunner {
-  readonly #loop: WorkLoop
-
-  constructor(deps: JobDeps) {
-    this.#loop = new WorkLoop({
-      poll: (stopping) => runDueJobs(deps, () => !stopping.aborted),
-      onError: deps.onFailure,
-    })
-  }
-
-  /** Runs all due jobs, unless that is in progress already. Does not wait. */
-  run(): void {
-    void this.#loop.run()
-  }
-
-  /** Starts no further job, and resolves when the one in progress has ended. */
-  stop(): Promise<void> {
-    return this.#loop.stop()
-  }
-}
 
 /**
  * Runs jobs until none is due. Each job runs in the transaction that deletes it, so it takes effect exactly once.

@@ -6,10 +6,14 @@ import type { Gauges } from './service-gauges.ts'
 import { registerServiceMetrics } from './service-metrics.ts'
 
 /** @returns renders the metrics of this process in the Prometheus text format */
-export function metricsOf(requests: RequestMetrics, gauges: Gauges): () => Promise<string> {
+export function metricsOf(
+  requests: RequestMetrics,
+  gauges: Gauges,
+  parts: Parameters<typeof registerServiceMetrics>[3],
+): () => Promise<string> {
   const defaults = processMetrics()
   const metrics = new Metrics()
-  registerServiceMetrics(metrics, requests, gauges)
+  registerServiceMetrics(metrics, requests, gauges, parts)
   const scrapes = new Counter({
     name: 'countersign_scrapes_total',
     help: 'Number of scrapes',

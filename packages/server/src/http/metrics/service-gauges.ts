@@ -56,20 +56,6 @@ export interface Gauges {
       readonly waitingSeconds: () => number
     } | null
   }
-  /** Null if the service witnesses no logs. */
-  readonly witness: {
-    /** Answers to `add-checkpoint`, by kind. */
-    readonly answers: () => ReadonlyMap<string, number>
-    /** Whether nothing is cosigned. */
-    readonly isHalted: () => boolean
-  } | null
-  readonly webhooks: {
-    /** Attempts to deliver, by outcome. */
-    readonly outcomes: () => ReadonlyMap<string, number>
-    /** What waits at active endpoints. */
-    readonly waiting: () => Promise<WaitingStats>
-    readonly endpoints: () => Promise<readonly EndpointStats[]>
-  }
 }
 
 export interface WitnessStats {
@@ -80,20 +66,6 @@ export interface WitnessStats {
   readonly failures: number
   /** Null: it does not refuse the log. */
   readonly problem: string | null
-}
-
-interface WaitingStats {
-  readonly count: number
-  /** Since the oldest was queued. */
-  readonly oldestSeconds: number
-  /** Since the longest due attempt was due. */
-  readonly lateSeconds: number
-}
-
-interface EndpointStats {
-  readonly owner: 'owners' | 'operator'
-  readonly state: string
-  readonly count: number
 }
 
 type Phase = 'starting' | 'ready' | 'draining'

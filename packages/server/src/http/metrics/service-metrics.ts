@@ -1,4 +1,5 @@
 import type { Registry as Metrics } from 'prom-client'
+import type { Part } from '../part.ts'
 import { describeDatabase } from './database-metrics.ts'
 import { MetricRegistrar } from './metric-registrar.ts'
 import type { RequestMetrics } from './request-metrics.ts'
@@ -11,6 +12,7 @@ export function registerServiceMetrics(
   registry: Metrics,
   requests: RequestMetrics,
   gauges: Gauges,
+  parts: { readonly webhooks: Part; readonly cosigning: Part },
 ): void {
   const metrics = new MetricRegistrar(registry)
   describeProcess(metrics, gauges)
@@ -18,12 +20,12 @@ export function registerServiceMetrics(
   describeReadModel(metrics, gauges)
   describeWrites(metrics, gauges)
   describeJobs(metrics, gauges)
-  describeWebhooks(metrics, gauges)
+  parts.webhooks.gauges?.(metrics)
   describeStatus(metrics, gauges)
   describeLoadShedding(metrics, gauges)
   describeRateLimits(metrics, gauges)
   describeLog(metrics, gauges)
-  describeWitness(metrics, gauges)
+  parts.cosigning.gauges?.(metrics)
   metrics.labelledCounter(
     'countersign_claims_total',
     'Well-formed claims, by outcome',
@@ -168,20 +170,6 @@ function describeWitnesses(
   )
 }
 
-function describeWitness(metrics: MetricRegistrar, { witness }: Gauges): void {
-  if (witness === null) return
-  metrics.labelledCounter(
-    'countersign_witness_answers_total',
-    'Checkpoints of other logs that were sent to be cosigned, by outcome',
-    witness.answers,
-  )
-  metrics.gauge(
-    'countersign_witness_halted',
-    'Whether no checkpoints of other logs are cosigned: the database is behind what was cosigned',
-    () => Number(witness.isHalted()),
-  )
-}
-
 function describeJobs(metrics: MetricRegistrar, gauges: Gauges): void {
   metrics.gauge('countersign_jobs_due', 'Overdue jobs', gauges.jobsDue)
   metrics.gauge('countersign_jobs_late_seconds', 'Delay of the most overdue job', gauges.jobsLate)
@@ -206,35 +194,5 @@ function describeJobs(metrics: MetricRegistrar, gauges: Gauges): void {
     'countersign_emails_total',
     'Attempts to send an e-mail, by outcome',
     gauges.emails.outcomes,
-  )
-}
-
-function describeWebhooks(metrics: MetricRegistrar, { webhooks }: Gauges): void {
-  metrics.labelledCounter(
-    'countersign_webhook_attempts_total',
-    'Attempts to deliver to a webhook endpoint, by outcome',
-    webhooks.outcomes,
-  )
-  metrics.gauge(
-    'countersign_webhook_backlog',
-    'Deliveries that wait at active webhook endpoints',
-    async () => (await webhooks.waiting()).count,
-  )
-  metrics.gauge(
-    'countersign_webhook_oldest_seconds',
-    'Age of the oldest delivery that waits at an active webhook endpoint',
-    async () => (await webhooks.waiting()).oldestSeconds,
-  )
-  metrics.gauge(
-    'countersign_webhook_late_seconds',
-    'Delay of the most overdue attempt to deliver',
-    async () => (await webhooks.waiting()).lateSeconds,
-  )
-  metrics.labelledGauge(
-    'countersign_webhook_endpoints',
-    'Webhook endpoints, by whose they are and their state',
-    ['owner', 'state'],
-    async () =>
-      (await webhooks.endpoints()).map(({ owner, state, count }) => [{ owner, state }, count]),
   )
 }

@@ -12,6 +12,7 @@ import { siteOf } from '../../base/site.ts'
 import { VERSION } from '../../base/version.ts'
 import { openSender } from '../../http/outbound/open-sender.ts'
 import { openServiceKey } from '../../secrets/service-keys.ts'
+import type { WebhookDeps } from '../../webhooks/manage-endpoints.ts'
 import {
   changeEndpoint,
   createEndpoint,
@@ -19,7 +20,6 @@ import {
   removeEndpoint,
   rotateSecret,
 } from '../../webhooks/manage-endpoints.ts'
-import type { WebhookDeps } from '../../webhooks/webhook-deps.ts'
 import { withData } from './context.ts'
 import { print, table } from './output.ts'
 

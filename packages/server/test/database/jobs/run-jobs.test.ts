@@ -4,7 +4,8 @@ import { testEnv } from '../../../../../test/support/service.ts'
 import { readSettings } from '../../../src/base/config.ts'
 import type { Database } from '../../../src/database/database.ts'
 import { scheduleJob } from '../../../src/database/jobs/job-table.ts'
-import { JobRunner, runDueJobs } from '../../../src/database/jobs/run-jobs.ts'
+import { runDueJobs } from '../../../src/database/jobs/run-jobs.ts'
+import { WorkLoop } from '../../../src/database/jobs/work-loop.ts'
 import * as database from '../../../src/database/open-database.ts'
 import { EFFECTS } from '../../../src/service/effects.ts'
 import { JOB_HANDLERS } from '../../../src/service/job-handlers.ts'
@@ -80,19 +81,19 @@ test('rounds never overlap, and stop waits only for the current job', async (t) 
       }
     },
   })
-  const runner = new JobRunner({
-    db: observed,
-    handlers: JOB_HANDLERS,
-    now: Date.now,
-    onFailure: (error) => assert.fail(String(error)),
+  const onFailure = (error: unknown) => assert.fail(String(error))
+  const deps = { db: observed, handlers: JOB_HANDLERS, now: Date.now, onFailure }
+  const runner = new WorkLoop({
+    poll: (stopping) => runDueJobs(deps, () => !stopping.aborted),
+    onError: onFailure,
   })
-  for (let i = 0; i < 4; i++) runner.run()
+  for (let i = 0; i < 4; i++) void runner.run()
   await first
-  runner.run()
+  void runner.run()
   await runner.stop()
   assert.deepEqual([maxWriting, writing], [1, 0])
   assert.equal((await jobs(db)).length, 4, 'only the current job was completed')
-  runner.run()
+  void runner.run()
   await runner.stop()
   assert.equal((await jobs(db)).length, 4, 'no job starts after stop')
 })
