@@ -18,7 +18,6 @@ import { requestSamplesOf } from './request-samples.ts'
 import type { Scope } from './scope.ts'
 import { prepareSeed, type Seed } from './seed.ts'
 import { preparePostgresSeed, startOnCopy } from './seed-postgres.ts'
-import { soak } from './soak.ts'
 import { postgresStore, sqliteStore } from './stores.ts'
 import type { Bench } from './systems.ts'
 import { WaitBudget } from './wait-budget.ts'
@@ -38,9 +37,7 @@ export async function measure(
 ): Promise<Report> {
   const dir = mkdtempSync(join(tmpdir(), 'countersign-bench-run-'))
   scope.defer(() => rmSync(dir, { recursive: true, force: true }))
-  const found = inspectMachine(dir, options.generator)
-  // A soak runs beside other work, so it may use every core.
-  const machine = options.soak === null ? found : { ...found, pinned: null, pinningNote: null }
+  const machine = inspectMachine(dir, options.generator)
   say(`${options.agents} agents`)
   const seed = await prepareSeed(scope, options.agents, options)
   const seeds: SeedReport[] = [{ path: seed.dir, seconds: seed.seconds }]
@@ -71,13 +68,6 @@ export async function measure(
 
 async function measureAll(bench: Bench, options: Options, seed: Seed): Promise<Results> {
   const requestSamples = requestSamplesOf(seed)
-  const nothing = {
-    ...{ measurements: [], revocations: [], keys: null },
-    ...{ nonces: null, offline: null, footprint: null, soak: null },
-  }
-  if (options.soak !== null) {
-    return { ...nothing, soak: await soak(bench, options.soak, requestSamples) }
-  }
   const footprint = options.parts.has('footprint')
     ? await measureFootprint(bench, options, requestSamples)
     : null
@@ -94,7 +84,7 @@ async function measureAll(bench: Bench, options: Options, seed: Seed): Promise<R
   const offline = options.parts.has('offline') ? await measureOffline(bench, options) : null
   const { measurements, revocations } = await measureScale(bench, options, requestSamples)
   const all = [...alone, ...measurements]
-  return { ...nothing, measurements: all, revocations, keys, nonces, offline, footprint }
+  return { measurements: all, revocations, keys, nonces, offline, footprint }
 }
 
 /** The settings that differ from the defaults. */

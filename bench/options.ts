@@ -35,8 +35,6 @@ export interface Options {
   readonly revocations: number
   /** The same at gateways that follow the feed. */
   readonly gatewayRevocations: number
-  /** Seconds of a soak, which replaces all other measurements, or null. */
-  readonly soak: number | null
   /** The total time in seconds that the run may wait for other programs to finish. */
   readonly patience: number
   readonly parts: ReadonlySet<Part>
@@ -64,7 +62,6 @@ export const HELP = `Measures Countersign beside a bare node:http server and a n
   --before DIR      also measure the service of another checkout, for example of the release before: public endpoints,
                     claims, start-up and memory
   --revocations N   how many are timed: at other processes (200), at gateways (1000)
-  --soak T          instead: a steady mixed load on one process for so long, such as 90s, 30m or 2h
   --patience S      wait up to S seconds in all for other programs to be quiet, and repeat rounds they spoilt (0)
   --only a,b        of: ${PARTS.join(', ')};
                     proof: all about signed requests
@@ -104,7 +101,6 @@ export function readOptions(args: readonly string[]): Options | null {
     revocations: integer('revocations', values.revocations ?? '200', 1, 100_000),
     gatewayRevocations: integer('revocations', values.revocations ?? '1000', 1, 100_000),
     before: values.before === undefined ? null : checkout(values.before),
-    soak: values.soak === undefined ? null : duration(values.soak),
     patience: integer('patience', values.patience, 0, 86_400),
     parts: new Set(values.only === undefined ? PARTS : values.only.split(',').flatMap(partsOf)),
     generator:
@@ -134,7 +130,6 @@ function parse(args: readonly string[]) {
         workers: { type: 'string', default: '1' },
         before: { type: 'string' },
         revocations: { type: 'string' },
-        soak: { type: 'string' },
         patience: { type: 'string', default: '0' },
         only: { type: 'string' },
         generator: { type: 'string' },
@@ -172,17 +167,4 @@ function checkout(path: string): string {
   const root = resolve(path)
   if (existsSync(serviceOf(root))) return root
   throw new UsageError(`--before takes a checkout; ${serviceOf(root)} does not exist`)
-}
-
-const UNITS = { s: 1, m: 60, h: 3600 } as const
-const MIN_SOAK_SECONDS = 10
-
-/** @returns seconds */
-function duration(text: string): number {
-  const [, count, unit] = /^(\d{1,5})([smh])$/.exec(text) ?? []
-  const seconds = Number(count) * UNITS[unit as keyof typeof UNITS]
-  if (seconds >= MIN_SOAK_SECONDS) return seconds
-  throw new UsageError(
-    `--soak takes a time of ${MIN_SOAK_SECONDS}s or more, such as 90s, 30m or 2h`,
-  )
 }

@@ -56,11 +56,10 @@ export async function claimAgent(
   port: number,
   headers: OwnerHeaders,
   keyName: string,
-  agent?: Agent,
 ): Promise<string> {
-  const { claimToken } = await sendExpecting(port, tokenRequest(headers), 201, agent)
+  const { claimToken } = await sendExpecting(port, tokenRequest(headers), 201)
   const body = claimBody(claimToken as string, 'main', keyPairOf(keyName))
-  const { svcDid } = await sendExpecting(port, claimRequest(body), 200, agent)
+  const { svcDid } = await sendExpecting(port, claimRequest(body), 200)
   return svcDid as string
 }
 

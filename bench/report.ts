@@ -8,8 +8,6 @@ import { notesFor } from './notes.ts'
 import type { Options } from './options.ts'
 import type { Measurement } from './rounds.ts'
 import type { Aim } from './scenarios.ts'
-import type { SoakResult } from './soak.ts'
-import { soakLines } from './soak-report.ts'
 import { count, mib, milliseconds, ratio, tableOf } from './table.ts'
 
 /** The results. */
@@ -20,7 +18,6 @@ export interface Results {
   readonly nonces: NonceMemory | null
   readonly offline: OfflineDecisions | null
   readonly footprint: Footprint | null
-  readonly soak: SoakResult | null
 }
 
 export interface SeedReport {
@@ -40,14 +37,14 @@ export interface Report extends Results {
   readonly database: string
   /** The settings of countersignd that differ from the defaults because of the number of agents. */
   readonly settings: Readonly<Record<string, string>>
-  /** Failed requests under load, except in a soak, which counts its own. Any failure stops the bench. */
+  /** Failed requests under load. Any failure stops the bench. */
   readonly errors: 0
   readonly seeds: readonly SeedReport[]
 }
 
 /** Prints the report for people. */
 export function reportText(report: Report): string {
-  const { footprint, keys, measurements, nonces, offline, revocations, soak, seeds } = report
+  const { footprint, keys, measurements, nonces, offline, revocations, seeds } = report
   return [
     headline(report),
     '',
@@ -57,7 +54,6 @@ export function reportText(report: Report): string {
     ...(nonces === null ? [] : [nonceLine(nonces), '']),
     ...(offline === null ? [] : [...offlineLines(offline), '']),
     ...(footprint === null ? [] : [...footprintLines(footprint), '']),
-    ...(soak === null ? [] : [...soakLines(soak), '']),
     `database: ${report.database}`,
     ...Object.entries(report.settings).map(([name, value]) => `setting: ${name}=${value}`),
     machineLine(report.machine),

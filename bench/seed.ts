@@ -25,7 +25,7 @@ import { Seeder, TAIL_LINE } from './seed-rows.ts'
 /** Agents with real key pairs, which can sign challenges. The others have random bytes as keys. */
 const REAL_KEYS = 1000
 const CHALLENGES_PER_KEY = 4
-export const AGENTS_PER_OWNER = 10
+const AGENTS_PER_OWNER = 10
 /** Rounded so that each owner is complete. */
 const AGENTS_PER_BATCH = 1000 * AGENTS_PER_OWNER
 const KEY_BYTES = 32

@@ -5,7 +5,6 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { offlineLines } from '../bench/measure-offline.ts'
 import type { Report } from '../bench/report.ts'
-import { slopeOf } from '../bench/statistics.ts'
 import { ROOT, run, tempDir } from './support/service.ts'
 
 const MEASURED = ['lookup', 'verify', 'claim', 'claim-transaction']
@@ -132,41 +131,6 @@ test('the bench measures decisions by certificates, and how soon gateways refuse
   assertNothingButSeedsIn(dir)
 })
 
-test('a soak sends every announced request without an error and reports the memory', async (t) => {
-  const dir = tempDir(t)
-  const { code, stdout, stderr } = await bench(dir, ...BRIEFLY, '--soak', '10s')
-  assert.equal(code, 0, stderr)
-  const { soak, measurements }: Report = JSON.parse(stdout)
-  assert.deepEqual(measurements, [])
-  assert.ok(soak)
-  assert.equal(soak.firstError, null)
-  assert.equal(soak.errors, 0)
-  for (const [kind, { count }] of Object.entries(soak.asked)) assert.ok(count > 0, kind)
-  assert.ok(soak.claims > 0)
-  assert.ok(soak.samples.length >= 10)
-  for (const { resident, heap, delay } of soak.samples) assert.ok(resident && heap && delay)
-  assert.ok(soak.residentSlope && soak.heapSlope)
-  assertNothingButSeedsIn(dir)
-  const text = await bench(dir, '--agents', '200', '--soak', '10s')
-  assert.match(text.stdout, /memory \(RSS\): .* MiB\/hour \(standard error/)
-  assert.match(text.stdout, /errors: none/)
-})
-
-test('the slope of the memory is that of the least-squares line', () => {
-  const line = [0, 1, 2, 3].map((x) => ({ x, y: 10 + 2 * x }))
-  assert.deepEqual(slopeOf(line), { slope: 2, error: 0 })
-  // Worked out by hand: y = 1/3 + x/2, with squares of the residuals that sum to 1/6.
-  const bent = slopeOf([
-    { x: 0, y: 0.5 },
-    { x: 1, y: 0.5 },
-    { x: 2, y: 1.5 },
-  ])
-  assert.ok(bent)
-  assert.ok(Math.abs(bent.slope - 0.5) < 1e-12)
-  assert.ok(Math.abs(bent.error - Math.sqrt(1 / 6 / 2)) < 1e-12)
-  assert.equal(slopeOf(line.slice(0, 2)), null)
-})
-
 test('the bench compares a site with the gateway to the same site without it', async (t) => {
   const names = ['gateway-express', 'gateway-fastify', 'gateway-uncached']
   const { code, stdout, stderr } = await bench(tempDir(t), ...BRIEFLY, '--only', names.join(','))
@@ -241,7 +205,6 @@ const MISTAKES = [
   ['--only', 'everything'],
   ['--swift'],
   ['--database', 'paper'],
-  ['--soak', 'forever'],
   // Not a checkout.
   ['--before', tmpdir()],
   // One process at a time serves a file.
