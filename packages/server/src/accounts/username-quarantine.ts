@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { CodedError, usernameSkeleton } from '@countersign/protocol'
 import type { Db, Tx } from '../database/database.ts'
-import { releasedUsername, upsertReleasedUsername } from './released-username-table.ts'
+import { releasedUsername, upsertReleasedUsername } from './owner-table.ts'
 
 /** For so long, links to a username that was given up cannot lead to a stranger. */
 export const QUARANTINE_MS = 90 * 86_400_000

@@ -1,16 +1,19 @@
 import {
   agentObjectSchema,
   didDocumentSchema,
+  gradeAnswerSchema,
   type Naming,
   resolvableDidDocumentSchema,
 } from '@countersign/protocol'
 import { Type } from 'typebox'
-import { REVALIDATE } from '../http/caching.ts'
+import { CACHE_30_SECONDS, REVALIDATE } from '../http/caching.ts'
 import { agentParam, publicRead } from '../http/public-read.ts'
 import type { App } from '../http/server.ts'
 import { agentObjectOf } from './agent-object.ts'
+import { withCurrentChannels } from './current-channels.ts'
 import { didDocumentOf, resolvableDidDocumentOf } from './did-document.ts'
-import { findAgent, findAgentByTail, type ReadDeps } from './find-agent.ts'
+import { findAgent, findAgentByTail, type PageReadDeps, type ReadDeps } from './find-agent.ts'
+import { gradeAnswerOf } from './grade.ts'
 import { preferredType } from './preferred-type.ts'
 
 const JSON_TYPE = 'application/json'
@@ -82,6 +85,25 @@ export function didJsonRoute(app: App, deps: ReadDeps): void {
       if (agent.status === 'revoked') reply.code(410).header('cache-control', 'no-store')
       reply.type(DID_JSON)
       return resolvableDidDocumentOf(deps.site, agent)
+    },
+  })
+}
+
+/** The grade of an agent with its evidence (docs/contract/resources.md). */
+export function gradeRoute(app: App, deps: PageReadDeps): void {
+  publicRead(app, deps.site.naming, {
+    url: '/api/agents/:agent/grade',
+    cacheControl: CACHE_30_SECONDS,
+    schema: {
+      operationId: 'grade',
+      summary: 'Get the grade of an agent, its evidence and the next step',
+      tags: ['check'],
+      params: agentParam('agent'),
+      response: { 200: gradeAnswerSchema(deps.site.naming) },
+    },
+    handler: async (params: { agent: string }) => {
+      const view = await withCurrentChannels(deps.db, await findAgent(deps, params.agent))
+      return gradeAnswerOf(deps.site, view, deps.now())
     },
   })
 }

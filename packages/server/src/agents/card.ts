@@ -1,13 +1,22 @@
-import { type Card, type CompactCard, type Did, gradeOf, isFresh } from '@countersign/protocol'
+import {
+  type Card,
+  type CompactCard,
+  type Did,
+  gradeOf,
+  isCurrent,
+  isFresh,
+  type OwnerName,
+  strongestVerification,
+} from '@countersign/protocol'
 import {
   identityMethodOf,
+  isDevelopmentProvider,
   latestVerification,
   providerLabel,
 } from '../accounts/identity-of-owner.ts'
 import { certificatePath, didOfAgent, type Site } from '../base/site.ts'
 import { timestamp } from '../base/timestamp.ts'
-import type { AgentRecord, AgentView } from './agent-record.ts'
-import { developmentMark, ownerNameOf } from './owner-name.ts'
+import type { AgentRecord, AgentView, OwnerRecord } from './agent-record.ts'
 
 /** The full card (contract 2.4). */
 export function cardOf(site: Site, { agent, owner }: AgentView, now: number): Card {
@@ -89,4 +98,51 @@ function chatName({ channelKinds }: Site, { tail, profile }: AgentRecord, now: n
     (each) => channelKinds.get(each.kind)?.chat === true && isFresh(each, now),
   )
   return chat?.handleOrDomain ?? profile.username ?? tail
+}
+
+/** For how long a change of the name is shown: the verification may be older than the name. */
+const CHANGE_SHOWN_MS = 90 * 86_400_000
+
+/** What is known about an owner's name; null if the account is deleted. */
+function ownerNameOf(site: Site, owner: OwnerRecord, now: number): OwnerName | null {
+  if (owner.deleted) return null
+  const { nameChangedAt: changedAt } = owner
+  const isShown = changedAt !== null && now - changedAt < CHANGE_SHOWN_MS
+  return {
+    selfDeclared: true,
+    changedAt: isShown ? timestamp(changedAt) : null,
+    verified: verifiedNameOf(site, owner, now),
+  }
+}
+
+/** The published name of the strongest current verification that has one, or null. */
+function verifiedNameOf(site: Site, owner: OwnerRecord, now: number): OwnerName['verified'] {
+  const { publishedNames, verifications } = owner
+  if (publishedNames.size === 0) return null
+  const named = verifications.filter(({ provider }) => publishedNames.has(provider))
+  const strongest = strongestVerification(named, now)
+  if (strongest === null) return null
+  const { provider, verifiedAt } = strongest
+  return {
+    name: publishedNames.get(provider) as string,
+    provider,
+    label: providerLabel(site, provider),
+    verifiedAt: timestamp(verifiedAt),
+  }
+}
+
+/** Whether a verification that cards or the grade rest on was made by a provider for development, which accepts any name. */
+function isDevelopmentOnly(owner: OwnerRecord, now: number): boolean {
+  const { verifications } = owner
+  // Most owners have no such verification: spares the search for the strongest one.
+  if (!verifications.some((each) => isDevelopmentProvider(each.provider) && isCurrent(each, now)))
+    return false
+  return [strongestVerification(verifications, now), latestVerification(owner, now)].some(
+    (each) => each !== null && isDevelopmentProvider(each.provider),
+  )
+}
+
+/** The additive member of cards that marks verifications by a provider for development; nothing if there are none. */
+function developmentMark(owner: OwnerRecord, now: number): Pick<CompactCard, 'developmentOnly'> {
+  return isDevelopmentOnly(owner, now) ? { developmentOnly: true } : {}
 }

@@ -1,16 +1,18 @@
 import {
   type AgentReference,
   CodedError,
+  type Naming,
   parseAgentReference,
   parseDidOrTail,
   type Tail,
   USERNAME_PATTERN,
 } from '@countersign/protocol'
+import { Type } from 'typebox'
 import type { Site } from '../base/site.ts'
 import { timestamp } from '../base/timestamp.ts'
-import type { Db } from '../database/database.ts'
+import type { AgentRow, Db } from '../database/database.ts'
 import type { AgentView } from './agent-record.ts'
-import { tailOfUsername } from './agent-table.ts'
+import { agentByTail, tailOfUsername } from './agent-table.ts'
 import type { AgentReadModel } from './read-model/agent-read-model.ts'
 
 export interface ReadDeps {
@@ -88,4 +90,37 @@ export async function assertInUse(
     throw new CodedError('NOT_FOUND', message)
   }
   if (view === null) throw new CodedError('NOT_FOUND', `This key was replaced at ${since}.`)
+}
+
+/** The URL of one of the signed-in owner's agents. */
+export const OWN_AGENT = '/api/account/agents/:agent'
+
+/** The schema of the URL's path parameter. */
+export function ownAgentParam() {
+  return Type.Object({
+    agent: Type.String({ description: 'a DID, or its 24-character tail' }),
+  })
+}
+
+/**
+ * The tail in a path parameter that is a DID or a tail.
+ * @throws CodedError VALIDATION_ERROR
+ */
+export function tailOf(naming: Naming, reference: string): Tail {
+  const tail = parseDidOrTail(naming, reference)
+  if (tail !== null) return tail
+  throw new CodedError(
+    'VALIDATION_ERROR',
+    `An agent is named by its DID (${naming.didPrefix} and 24 base58 characters) or by those 24 characters.`,
+  )
+}
+
+/**
+ * Reads an agent of an owner.
+ * @throws CodedError NOT_FOUND if there is no such agent or it belongs to another owner: callers cannot tell which
+ */
+export async function requireOwn(db: Db, ownerId: number, tail: Tail): Promise<AgentRow> {
+  const row = await agentByTail(db, tail)
+  if (row !== undefined && row.owner_id === ownerId) return row
+  throw new CodedError('NOT_FOUND', 'You have no agent with this DID.')
 }

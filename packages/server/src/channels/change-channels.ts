@@ -1,16 +1,20 @@
 import { CodedError, type NewChannel, type OwnerChannel } from '@countersign/protocol'
 import { assertOwnerNotSuspended } from '../accounts/owner-suspension.ts'
-import { requireOwn, tailOf } from '../agents/require-own-agent.ts'
+import { requireOwn, tailOf } from '../agents/find-agent.ts'
 import type { ChannelRow, Tx } from '../database/database.ts'
 import { afterCommit } from '../http/errors.ts'
 import { deleteWithEvent } from './channel-lifecycle.ts'
 import { tokenCheckAt } from './channel-state.ts'
 import { channelsOfAgent, insertChannel, updateChannel } from './channel-table.ts'
 import { scheduleCheck, scheduleCheckBy } from './check-table.ts'
-import { type ChannelDeps, getKind } from './deps.ts'
-import { describeOwnChannel, getOwnChannel } from './describe-channels.ts'
-import { type ChannelKind, InvalidHandleError, isCheckedByService } from './kinds/kind.ts'
-import { newToken } from './proof.ts'
+import { describeOwnChannel, getOwnChannel, newToken } from './describe-channels.ts'
+import {
+  type ChannelDeps,
+  type ChannelKind,
+  getKind,
+  InvalidHandleError,
+  isCheckedByService,
+} from './kinds/kind.ts'
 
 const MAX_CHANNELS = 20
 

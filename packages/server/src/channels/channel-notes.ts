@@ -3,7 +3,7 @@ import { displayNameOf } from '../agents/card.ts'
 import { timestamp } from '../base/timestamp.ts'
 import { FAILING_MS, isVerified } from './channel-state.ts'
 import { type TroubledChannelRow, troubledChannels } from './channel-table.ts'
-import type { ChannelDeps } from './deps.ts'
+import type { ChannelDeps } from './kinds/kind.ts'
 
 type ChannelNote = SessionState['channelNotes'][number]
 type Trouble = Pick<ChannelNote, 'trouble'> & { readonly until: number | null }

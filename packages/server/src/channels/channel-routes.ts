@@ -13,13 +13,13 @@ import {
   type OwnerRouteContext,
   ownerSchema,
 } from '../accounts/owners/owner-routes.ts'
-import { OWN_AGENT, ownAgentParam } from '../agents/own-agent-param.ts'
+import { OWN_AGENT, ownAgentParam } from '../agents/find-agent.ts'
 import type { App } from '../http/server.ts'
 import { addChannel, removeChannel, renewChannel } from './change-channels.ts'
 import { checkNow } from './check-channel.ts'
 import { type CountersignDeps, countersignCard } from './countersign-card.ts'
-import type { ChannelDeps } from './deps.ts'
 import { describeKinds, describeOwnChannels } from './describe-channels.ts'
+import type { ChannelDeps } from './kinds/kind.ts'
 
 const AGENT_CHANNELS = `${OWN_AGENT}/channels` as const
 

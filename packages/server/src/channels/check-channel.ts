@@ -7,11 +7,9 @@ import { recordCheck } from './channel-lifecycle.ts'
 import { applyCheckResult, isVerified, RETRY_MS, withJitter } from './channel-state.ts'
 import { channelById } from './channel-table.ts'
 import { acquireLease, endLease, releaseLease } from './check-table.ts'
-import { type ChannelDeps, getKind } from './deps.ts'
-import { describeOwnChannel, getOwnChannel } from './describe-channels.ts'
-import { isCheckedByService } from './kinds/kind.ts'
+import { describeOwnChannel, expectedProofs, getOwnChannel } from './describe-channels.ts'
+import { type ChannelDeps, getKind, isCheckedByService } from './kinds/kind.ts'
 import { type Observation, observe } from './observe.ts'
-import { expectedProofs } from './proof.ts'
 
 /** The time limit of a check. Perspectives that have not answered by then count as unreachable. */
 const CHECK_TIMEOUT_MS = 60_000

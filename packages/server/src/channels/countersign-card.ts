@@ -13,11 +13,10 @@ import { ProofAbsent, Unreachable } from '../http/outbound/perspective.ts'
 import type { DeriveServiceKey, ServiceKey } from '../secrets/service-keys.ts'
 import { isVerified } from './channel-state.ts'
 import { type CardMembers, parseCoveredCard } from './covered-card.ts'
-import type { ChannelDeps } from './deps.ts'
-import { getOwnChannel, type OwnChannel } from './describe-channels.ts'
+import { expectedProofs, getOwnChannel, type OwnChannel } from './describe-channels.ts'
 import { a2a, fetchProvenCard } from './kinds/a2a.ts'
+import type { ChannelDeps } from './kinds/kind.ts'
 import { memoizePerspective } from './observe.ts'
-import { expectedProofs } from './proof.ts'
 
 const FETCH_TIMEOUT_MS = 30_000
 

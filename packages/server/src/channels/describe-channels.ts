@@ -6,9 +6,12 @@ import {
   CodedError,
   type OwnerChannel,
   type ProvenBy,
+  randomBase58,
+  type Tail,
   type Tier,
 } from '@countersign/protocol'
-import { requireOwn, tailOf } from '../agents/require-own-agent.ts'
+import { requireOwn, tailOf } from '../agents/find-agent.ts'
+import { didOfAgent, type Site } from '../base/site.ts'
 import { timestamp, timestampOrNull } from '../base/timestamp.ts'
 import type {
   AgentRow,
@@ -17,12 +20,11 @@ import type {
   ChannelRow,
   Db,
 } from '../database/database.ts'
-import { isVerified } from './channel-state.ts'
+import { isVerified, TOKEN_LIFETIME_MS } from './channel-state.ts'
 import { channelById, channelsOfAgent } from './channel-table.ts'
 import { checksOfAgent, leasesOfAgent } from './check-table.ts'
-import { type ChannelDeps, getKind } from './deps.ts'
-import type { ChannelKind } from './kinds/kind.ts'
-import { openProof } from './proof.ts'
+import { type ChannelDeps, type ChannelKind, getKind, type Proof } from './kinds/kind.ts'
+import type { ExpectedProofs } from './observe.ts'
 
 const CHECKS_SHOWN = 10
 
@@ -203,4 +205,50 @@ function stateOf(channel: ChannelRow, now: number): ChannelState {
 
 function notFound(): CodedError {
   return new CodedError('NOT_FOUND', 'This agent has no such channel.')
+}
+
+const TOKEN_LENGTH = 22
+
+/**
+ * A token for one channel of one agent: 22 base58 characters, 128.9 bits.
+ * @param now milliseconds since 1970
+ * @returns the columns of the channel's row to set
+ */
+export function newToken(randomBytes: (count: number) => Uint8Array, now: number) {
+  return {
+    proof_token: randomBase58(TOKEN_LENGTH, randomBytes),
+    proof_expires_at: now + TOKEN_LIFETIME_MS,
+  }
+}
+
+/** The proof that the owner is asked to place, or null if there is no token or it has expired. */
+function openProof(site: Site, agent: AgentRow, channel: ChannelRow, now: number): Proof | null {
+  const { proof_token: token, proof_expires_at: expiresAt } = channel
+  if (token === null || expiresAt === null || expiresAt <= now) return null
+  return { ...subjectOf(site, agent, channel), token, expiresAt }
+}
+
+/** The proofs that a check of a channel accepts at a moment. */
+export function expectedProofs(
+  site: Site,
+  agent: AgentRow,
+  channel: ChannelRow,
+  now: number,
+): ExpectedProofs {
+  const { proven_token: token, proven_by: method, verified_at: expiresAt } = channel
+  const known =
+    token === null || method === null || expiresAt === null
+      ? null
+      : { proof: { ...subjectOf(site, agent, channel), token, expiresAt }, method }
+  return { fresh: openProof(site, agent, channel, now), known, now }
+}
+
+function subjectOf(site: Site, agent: AgentRow, channel: ChannelRow) {
+  return {
+    naming: site.naming,
+    did: didOfAgent(site, agent.tail as Tail),
+    publicKey: agent.public_key,
+    handle: channel.handle_or_domain,
+    baseUrl: site.baseUrl,
+  }
 }

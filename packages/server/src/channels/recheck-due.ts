@@ -2,7 +2,7 @@ import { CHECK_OUTCOMES } from '@countersign/protocol'
 import { WorkLoop } from '../database/jobs/work-loop.ts'
 import { type CheckEnd, checkChannel } from './check-channel.ts'
 import { dueChannels, firstDue } from './check-table.ts'
-import type { ChannelDeps } from './deps.ts'
+import type { ChannelDeps } from './kinds/kind.ts'
 
 /** How many checks run at once. They mostly wait for other servers. */
 const AT_ONCE = 8

@@ -1,6 +1,7 @@
 import {
   CodedError,
   challengeMessage,
+  type Did,
   decodeSignature,
   type Grade,
   type RuntimeAnswer,
@@ -12,6 +13,13 @@ import { agentByTail } from '../agents/agent-table.ts'
 import { findAgent } from '../agents/find-agent.ts'
 import { isCompromised } from '../agents/keys/agent-key-table.ts'
 import type { AgentReadModel } from '../agents/read-model/agent-read-model.ts'
+import {
+  type BoundChallengeDeps,
+  type ChallengePurpose,
+  expiryOfNonce,
+  newBoundChallenge,
+  parseBoundNonce,
+} from '../agents/verification/bound-challenge.ts'
 import { didOfAgent } from '../base/site.ts'
 import { timestamp } from '../base/timestamp.ts'
 import type { ChannelRow, Tx } from '../database/database.ts'
@@ -21,7 +29,6 @@ import { ANSWER, recordCheck } from './channel-lifecycle.ts'
 import { applyCheckResult, type CheckEffect, isVerified } from './channel-state.ts'
 import { channelsOfAgent } from './channel-table.ts'
 import { runtime } from './kinds/runtime.ts'
-import { assertValidNonce, newRuntimeChallenge, parseNonce } from './runtime-challenge.ts'
 
 /** What the rules on the runtime channel depend on. */
 export interface RuntimeDeps
@@ -156,4 +163,46 @@ function effectOfAnswer(channel: ChannelRow, at: number): CheckEffect {
 function assertNotRevoked(status: string | undefined): void {
   if (status !== 'revoked') return
   throw new CodedError('FORBIDDEN', 'This agent is revoked. It can no longer prove a channel.')
+}
+
+/** What challenges are made from. */
+type RuntimeChallengeDeps = BoundChallengeDeps
+
+const PURPOSE: ChallengePurpose = { name: 'runtime challenge', lifetimeMs: 5 * 60_000 }
+
+/** Creates a challenge for one agent. */
+function newRuntimeChallenge(deps: RuntimeChallengeDeps, did: Did): RuntimeChallenge {
+  const { challenge, expiresAt } = newBoundChallenge(deps, PURPOSE, did)
+  return { challenge, expiresAt: timestamp(expiresAt) }
+}
+
+/**
+ * Parses a challenge of this service. It is cheap, so it runs before any lookup.
+ * @returns the nonce's 54 bytes, not yet authenticated
+ * @throws CodedError VALIDATION_ERROR if the challenge does not have this service's form
+ */
+function parseNonce({ site }: Pick<RuntimeChallengeDeps, 'site'>, text: string): Buffer {
+  const nonce = parseBoundNonce(site, text)
+  if (nonce !== null) return nonce
+  throw new CodedError(
+    'VALIDATION_ERROR',
+    `This is not a challenge of this service. Challenges begin with ${site.naming.challengePrefix}${site.baseUrl}: and come from POST …/runtime/challenge.`,
+  )
+}
+
+/**
+ * Asserts that this service made a nonce for this agent and that it has not expired.
+ * @throws CodedError VALIDATION_ERROR, TOKEN_EXPIRED
+ */
+function assertValidNonce(deps: RuntimeChallengeDeps, did: Did, nonce: Buffer): void {
+  const expiresAt = expiryOfNonce(deps, PURPOSE, did, nonce)
+  if (expiresAt === null) {
+    throw new CodedError('VALIDATION_ERROR', 'This challenge is for another agent.')
+  }
+  if (expiresAt <= deps.now()) {
+    throw new CodedError(
+      'TOKEN_EXPIRED',
+      'This challenge has expired after 5 minutes. Request a new one.',
+    )
+  }
 }

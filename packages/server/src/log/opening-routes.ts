@@ -1,6 +1,6 @@
 import { openingsSchema } from '@countersign/protocol'
 import { forApiKeys, type OwnerRouteContext, ownerSchema } from '../accounts/owners/owner-routes.ts'
-import { OWN_AGENT, ownAgentParam } from '../agents/own-agent-param.ts'
+import { OWN_AGENT, ownAgentParam } from '../agents/find-agent.ts'
 import type { App } from '../http/server.ts'
 import { fromOf, fromQuery } from './log-routes.ts'
 import { listOpenings } from './openings.ts'

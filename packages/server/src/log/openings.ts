@@ -1,5 +1,5 @@
 import { encodeBase64, type Openings, type Tail } from '@countersign/protocol'
-import { requireOwn, tailOf } from '../agents/require-own-agent.ts'
+import { requireOwn, tailOf } from '../agents/find-agent.ts'
 import { didOfAgent } from '../base/site.ts'
 import type { Db } from '../database/database.ts'
 import type { CoreDeps } from '../secrets/core-deps.ts'

@@ -15,7 +15,7 @@ import type { AgentView } from '../agents/agent-record.ts'
 import { type PublicChannel, publicChannel } from '../agents/public-channel.ts'
 import type { Site } from '../base/site.ts'
 import { timestamp } from '../base/timestamp.ts'
-import type { LoggedKey } from '../log/logged-keys.ts'
+import type { LoggedKey } from '../log/read-log.ts'
 
 /** The data of the certificate page. Times are ISO 8601 in UTC. */
 export interface Certificate {

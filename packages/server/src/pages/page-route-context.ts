@@ -1,7 +1,7 @@
 import type { VerifyRequest, VerifyResponse } from '@countersign/protocol'
 import type { PageReadDeps } from '../agents/find-agent.ts'
 import type { BoundChallengeDeps } from '../agents/verification/bound-challenge.ts'
-import type { LoggedKeys } from '../log/logged-keys.ts'
+import type { LoggedKeys } from '../log/read-log.ts'
 import type { VerifyReceived } from './check-request.ts'
 import type { Pages } from './load.ts'
 import type { PreviewImages } from './preview-images.ts'

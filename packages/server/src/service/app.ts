@@ -9,13 +9,12 @@ import type {
 import type { FastifyInstance } from 'fastify'
 import { providerWebhookRoute } from '../accounts/identity/provider-webhook-routes.ts'
 import type { OwnersPart } from '../accounts/owners/owner-routes.ts'
-import { agentRoute, didJsonRoute } from '../agents/agent-routes.ts'
+import { agentRoute, didJsonRoute, gradeRoute } from '../agents/agent-routes.ts'
 import { avatarRoute, uploadedAvatarRoute } from '../agents/avatar-routes.ts'
 import { cardRoute, compactCardRoute } from '../agents/card-routes.ts'
 import { claimRoute } from '../agents/claims/claim-routes.ts'
 import { clientMetadataRoute } from '../agents/client-metadata-routes.ts'
 import type { ReadDeps } from '../agents/find-agent.ts'
-import { gradeRoute } from '../agents/grade-routes.ts'
 import {
   type DirectoryProofRouteDeps,
   directoryProofRoute,
@@ -49,7 +48,7 @@ import { MethodGuard } from '../http/method-guard.ts'
 import { countRequests, type RequestMetrics } from '../http/metrics/request-metrics.ts'
 import { type AheadOfRouter, type App, type BareAppDeps, bareApp } from '../http/server.ts'
 import { logRoutes } from '../log/log-routes.ts'
-import type { LoggedKeys } from '../log/logged-keys.ts'
+import type { LoggedKeys } from '../log/read-log.ts'
 import type { TransparencyLog } from '../log/transparency-log.ts'
 import type { VerifyReceived } from '../pages/check-request.ts'
 import { serveDashboard } from '../pages/dashboard/dashboard-routes.ts'

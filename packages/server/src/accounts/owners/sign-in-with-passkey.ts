@@ -1,12 +1,14 @@
+import { timingSafeEqual } from 'node:crypto'
 import { isIP } from 'node:net'
 import { CodedError } from '@countersign/protocol'
 import type { Site } from '../../base/site.ts'
-import type { OwnerRow, PasskeyRow } from '../../database/database.ts'
+import type { OwnerRow, PasskeyRow, Tx } from '../../database/database.ts'
+import { hashToken } from '../../secrets/hash-token.ts'
 import { ownerById } from '../owner-table.ts'
+import { FLOW_LIFETIME_MS } from './flow.ts'
 import type { OwnerDeps } from './owner-deps.ts'
 import { type Browser, startSession } from './session.ts'
-import { deleteExpiredFlows } from './session-table.ts'
-import { newSignInChallenge, readSignInChallenge, useSignInChallenge } from './sign-in-challenge.ts'
+import { deleteExpiredFlows, flowByHash, markFlowUsed } from './session-table.ts'
 import { passkeyById, recordPasskeyUse } from './sign-in-method-table.ts'
 import {
   authenticationOptions,
@@ -124,4 +126,56 @@ export interface SignedInOwner {
   readonly owner: Pick<OwnerRow, 'username' | 'display_name'>
   /** The value for the session cookie. */
   readonly token: string
+}
+
+const PURPOSE = 'passkey-sign-in'
+
+/** A challenge for a sign-in with a passkey. */
+interface SignInChallenge {
+  /** 32 random bytes, base64url. */
+  readonly challenge: string
+  /** Milliseconds since 1970. */
+  readonly expiresAt: number
+  /** For the flow cookie: the challenge with its expiry, authenticated by the deployment's secret. */
+  readonly token: string
+}
+
+/** Makes a challenge. Anybody may ask for one, so nothing is stored until it is used. */
+function newSignInChallenge({ randomBytes, now, pepper }: OwnerDeps): SignInChallenge {
+  const challenge = Buffer.from(randomBytes(32)).toString('base64url')
+  const expiresAt = now() + FLOW_LIFETIME_MS
+  const text = `${expiresAt}.${challenge}`
+  const tag = Buffer.from(pepper.authenticate(PURPOSE, text)).toString('base64url')
+  return { challenge, expiresAt, token: `${text}.${tag}` }
+}
+
+/**
+ * @param token from the flow cookie, or null
+ * @throws CodedError VALIDATION_ERROR if it was not made here, has expired, or has been used
+ */
+async function readSignInChallenge(
+  { db, now, pepper }: OwnerDeps,
+  token: string | null,
+): Promise<SignInChallenge> {
+  const [, text = '', expiry = '', challenge = '', tag = ''] =
+    /^((\d{1,15})\.([\w-]{43}))\.([\w-]{43})$/.exec(token ?? '') ?? []
+  const given = Buffer.from(tag, 'base64url')
+  const expected = pepper.authenticate(PURPOSE, text)
+  const isOurs = given.length === expected.length && timingSafeEqual(given, expected)
+  if (!isOurs || Number(expiry) <= now()) throw begunElsewhere()
+  const made = { challenge, expiresAt: Number(expiry), token: token as string }
+  if ((await flowByHash(db.read, hashToken(made.token))) !== undefined) throw begunElsewhere()
+  return made
+}
+
+/** Uses a challenge up. @throws CodedError VALIDATION_ERROR if it has been used */
+async function useSignInChallenge(tx: Tx, { token, expiresAt }: SignInChallenge): Promise<void> {
+  if (!(await markFlowUsed(tx, hashToken(token), expiresAt))) throw begunElsewhere()
+}
+
+function begunElsewhere(): CodedError {
+  return new CodedError(
+    'VALIDATION_ERROR',
+    'This took too long, or started in another browser. Start again.',
+  )
 }

@@ -12,11 +12,16 @@ import {
   randomState,
 } from 'openid-client'
 import type { Env } from '../../base/config.ts'
-import { CORE_IDENTITY_PARAMETERS, verifyCoreIdentity } from './core-identity.ts'
 import { checkOidc } from './oidc-check.ts'
 import { createClientAuth, OidcDiscovery, TIMEOUT_SECONDS } from './oidc-client.ts'
 import { toCompletionError, toProviderFailure } from './oidc-errors.ts'
-import { assuranceOf, type OidcProfile, resolveProfile } from './oidc-profile.ts'
+import {
+  assuranceOf,
+  CORE_IDENTITY_PARAMETERS,
+  type OidcProfile,
+  resolveProfile,
+  verifyCoreIdentity,
+} from './oidc-profile.ts'
 import type { OidcSettings } from './oidc-settings.ts'
 import {
   type BeginContext,

@@ -19,7 +19,7 @@ import type { CoreDeps } from '../../secrets/core-deps.ts'
 import type { Ed25519Verifier } from '../../secrets/ed25519.ts'
 import type { StoredDirectoryProof } from '../agent-record.ts'
 import { agentByTail, setDirectoryProof } from '../agent-table.ts'
-import { tailOf } from '../require-own-agent.ts'
+import { tailOf } from '../find-agent.ts'
 
 export interface DirectoryProofDeps extends Pick<CoreDeps, 'db' | 'site' | 'now'> {
   readonly ed25519: Ed25519Verifier

@@ -20,8 +20,7 @@ import type { Database } from '../../database/database.ts'
 import { REVALIDATE } from '../../http/caching.ts'
 import { agentParam, publicRead } from '../../http/public-read.ts'
 import type { App } from '../../http/server.ts'
-import { findAgent, type ReadDeps } from '../find-agent.ts'
-import { ownAgentParam } from '../own-agent-param.ts'
+import { findAgent, ownAgentParam, type ReadDeps } from '../find-agent.ts'
 import { listKeys } from './list-keys.ts'
 
 export interface KeyRouteDeps {

@@ -12,7 +12,7 @@ import {
   ownerSchema,
 } from '../../accounts/owners/owner-routes.ts'
 import type { App } from '../../http/server.ts'
-import { OWN_AGENT, ownAgentParam } from '../own-agent-param.ts'
+import { OWN_AGENT, ownAgentParam } from '../find-agent.ts'
 import { contest } from './contest.ts'
 import type { KeyReuse } from './key-use.ts'
 import { cancelRecovery, reissueToken, startRecovery } from './start-recovery.ts'

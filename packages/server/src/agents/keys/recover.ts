@@ -21,7 +21,7 @@ import {
   recoveryJobOf,
 } from '../changes/end-recovery.ts'
 import { assertUsable } from '../changes/replace-key.ts'
-import { tailOf } from '../require-own-agent.ts'
+import { tailOf } from '../find-agent.ts'
 import { currentSince, isCompromised } from './agent-key-table.ts'
 import { completeRecovery } from './complete-recovery.ts'
 import { recoveryOf, redeemRecovery } from './key-recovery-table.ts'

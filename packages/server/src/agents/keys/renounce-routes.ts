@@ -7,7 +7,7 @@ import {
   renounceRequestSchema,
 } from '@countersign/protocol'
 import type { App } from '../../http/server.ts'
-import { ownAgentParam } from '../own-agent-param.ts'
+import { ownAgentParam } from '../find-agent.ts'
 
 export interface RenounceRouteDeps {
   readonly naming: Naming

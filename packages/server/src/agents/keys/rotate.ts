@@ -12,7 +12,7 @@ import { timestamp } from '../../base/timestamp.ts'
 import type { AgentRow, Db, Tx } from '../../database/database.ts'
 import { endRecovery } from '../changes/end-recovery.ts'
 import { assertUsable, replaceKey } from '../changes/replace-key.ts'
-import { tailOf } from '../require-own-agent.ts'
+import { tailOf } from '../find-agent.ts'
 import { currentSince, keysOfAgent } from './agent-key-table.ts'
 import {
   assertRecent,

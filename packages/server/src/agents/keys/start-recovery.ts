@@ -14,7 +14,7 @@ import type { CoreDeps } from '../../secrets/core-deps.ts'
 import { hashToken } from '../../secrets/hash-token.ts'
 import { appendAgentEvent, endRecovery } from '../changes/end-recovery.ts'
 import { burnKey } from '../changes/write-status.ts'
-import { requireOwn, tailOf } from '../require-own-agent.ts'
+import { requireOwn, tailOf } from '../find-agent.ts'
 import { insertRecovery, recoveryOf, replaceRecoveryToken } from './key-recovery-table.ts'
 import { assertSignInForRecovery } from './recovery-sign-in.ts'
 

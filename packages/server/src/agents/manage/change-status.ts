@@ -11,8 +11,8 @@ import type { CoreDeps } from '../../secrets/core-deps.ts'
 import { agentByTail } from '../agent-table.ts'
 import { holdOf, liftKeySuspension, suspendKey } from '../changes/holds.ts'
 import { revokeAgent, writeStatus } from '../changes/write-status.ts'
+import { requireOwn, tailOf } from '../find-agent.ts'
 import { keysOfAgent } from '../keys/agent-key-table.ts'
-import { requireOwn, tailOf } from '../require-own-agent.ts'
 import { getOwnAgent } from './own-agent.ts'
 
 export interface ChangeStatusDeps {

@@ -2,7 +2,7 @@ import type { AgentHistory } from '@countersign/protocol'
 import { timestamp } from '../../base/timestamp.ts'
 import type { EventRow } from '../../database/database.ts'
 import type { CoreDeps } from '../../secrets/core-deps.ts'
-import { requireOwn, tailOf } from '../require-own-agent.ts'
+import { requireOwn, tailOf } from '../find-agent.ts'
 import { eventsOfAgent } from './agent-event-table.ts'
 
 const PAGE_SIZE = 50

@@ -3,7 +3,7 @@ import { assertOwnerNotSuspended } from '../../accounts/owner-suspension.ts'
 import { ownerById } from '../../accounts/owner-table.ts'
 import { verificationsOfOwner } from '../../accounts/verification-table.ts'
 import type { CoreDeps } from '../../secrets/core-deps.ts'
-import { hasVerifiedChannel, newestOwnAgents, updateOnboarding } from './onboarding-table.ts'
+import { hasVerifiedChannel, newestOwnAgents, updateOnboarding } from './own-agent-table.ts'
 
 /** Owners with more agents than this need no help with the first one. */
 const AGENTS_READ = 200

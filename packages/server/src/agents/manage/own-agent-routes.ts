@@ -19,7 +19,7 @@ import {
   ownerSchema,
 } from '../../accounts/owners/owner-routes.ts'
 import type { App } from '../../http/server.ts'
-import { OWN_AGENT, ownAgentParam } from '../own-agent-param.ts'
+import { OWN_AGENT, ownAgentParam } from '../find-agent.ts'
 import { listActivity } from './activity.ts'
 import { changeOwnStatus } from './change-status.ts'
 import { listHistory } from './history.ts'

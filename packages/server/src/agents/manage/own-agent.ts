@@ -6,8 +6,8 @@ import type { AgentRow, Db } from '../../database/database.ts'
 import type { CoreDeps } from '../../secrets/core-deps.ts'
 import type { OwnerRecord } from '../agent-record.ts'
 import { cardOf } from '../card.ts'
+import { requireOwn, tailOf } from '../find-agent.ts'
 import { loadOwner, loadRecord } from '../read-model/rows.ts'
-import { requireOwn, tailOf } from '../require-own-agent.ts'
 
 /**
  * An agent as its owner sees it.

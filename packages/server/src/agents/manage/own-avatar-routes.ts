@@ -9,7 +9,7 @@ import {
 } from '../../accounts/owners/owner-routes.ts'
 import { assertNoContentEncoding } from '../../http/json-body.ts'
 import type { App } from '../../http/server.ts'
-import { OWN_AGENT, ownAgentParam } from '../own-agent-param.ts'
+import { OWN_AGENT, ownAgentParam } from '../find-agent.ts'
 import { Avatars } from './avatar.ts'
 
 const BODY_LIMIT = 5 * 1024 * 1024

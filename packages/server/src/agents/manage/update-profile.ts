@@ -13,7 +13,7 @@ import { appendEvent } from '../../database/event-table.ts'
 import { afterCommit } from '../../http/errors.ts'
 import type { CoreDeps } from '../../secrets/core-deps.ts'
 import { agentBySkeleton, tailOfUsername } from '../agent-table.ts'
-import { requireOwn, tailOf } from '../require-own-agent.ts'
+import { requireOwn, tailOf } from '../find-agent.ts'
 import { getOwnAgent } from './own-agent.ts'
 import { type ProfileColumns, updateProfileColumns } from './own-agent-table.ts'
 

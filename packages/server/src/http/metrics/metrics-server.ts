@@ -1,6 +1,5 @@
 import { createServer, type Server, type ServerResponse } from 'node:http'
-import { Counter, Registry as Metrics } from 'prom-client'
-import { processMetrics } from './process-metrics.ts'
+import { Counter, collectDefaultMetrics, Registry as Metrics } from 'prom-client'
 import type { RequestMetrics } from './request-metrics.ts'
 import type { Gauges } from './service-gauges.ts'
 import { registerServiceMetrics } from './service-metrics.ts'
@@ -57,4 +56,18 @@ async function answer(
       .writeHead(500, { 'content-type': 'text/plain; charset=utf-8' })
       .end('The metrics cannot be read. The log says why.\n')
   }
+}
+
+let metrics: Metrics | undefined
+
+/**
+ * prom-client's default metrics: CPU, memory, event loop, garbage collection. One registry for the whole process, because
+ * the observers behind it cannot be stopped and would keep every stopped service in memory.
+ */
+function processMetrics(): Metrics {
+  if (metrics === undefined) {
+    metrics = new Metrics()
+    collectDefaultMetrics({ register: metrics })
+  }
+  return metrics
 }

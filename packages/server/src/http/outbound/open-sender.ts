@@ -2,8 +2,8 @@ import { connect, type Socket } from 'node:net'
 import { isLoopback } from '@countersign/protocol'
 import { withTimeout } from '../../base/timeout.ts'
 import { readBounded } from './bounded-fetch.ts'
-import { DnsClient } from './dns-client.ts'
-import { assertAllowed, clientOver, readPage } from './fetch-page.ts'
+import { DnsClient, withNetworkErrors } from './dns-client.ts'
+import { assertAllowed, clientOver, type PerspectiveSettings, readPage } from './fetch-page.ts'
 import {
   type ConnectOptions,
   checkedAddresses,
@@ -11,8 +11,6 @@ import {
   isLoopbackAddress,
   untilEvent,
 } from './guarded-connect.ts'
-import { withNetworkErrors } from './network-errors.ts'
-import type { PerspectiveSettings } from './open-perspectives.ts'
 import { type Page, ProofAbsent, Unreachable } from './perspective.ts'
 
 const HTTPS_PORT = 443

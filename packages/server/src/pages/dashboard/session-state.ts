@@ -9,7 +9,7 @@ import { factsOfVerification, verificationsOfOwner } from '../../accounts/verifi
 import { cliPackage } from '../../base/packages.ts'
 import { timestamp } from '../../base/timestamp.ts'
 import { channelNotes } from '../../channels/channel-notes.ts'
-import type { ChannelDeps } from '../../channels/deps.ts'
+import type { ChannelDeps } from '../../channels/kinds/kind.ts'
 import type { OwnerRow } from '../../database/database.ts'
 
 export type SessionStateDeps = OwnerDeps &

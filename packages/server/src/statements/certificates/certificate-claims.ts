@@ -10,7 +10,7 @@ import {
 import type { AgentView } from '../../agents/agent-record.ts'
 import { didOfAgent, type Site } from '../../base/site.ts'
 import { timestamp } from '../../base/timestamp.ts'
-import type { LoggedKey } from '../../log/logged-keys.ts'
+import type { LoggedKey } from '../../log/read-log.ts'
 import { type StatusReference, statusListUri } from '../status-lists/status-entries.ts'
 
 /** The path of the type metadata, which `vct` names. */

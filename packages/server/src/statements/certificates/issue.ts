@@ -1,7 +1,7 @@
 import { CodedError, type JwsAlgorithm, TOKEN_TYPES, type TokenType } from '@countersign/protocol'
 import type { AgentView } from '../../agents/agent-record.ts'
 import { findAgent, type ReadDeps } from '../../agents/find-agent.ts'
-import type { LoggedKey, LoggedKeys } from '../../log/logged-keys.ts'
+import type { LoggedKey, LoggedKeys } from '../../log/read-log.ts'
 import type { IssuerKeys } from '../../secrets/issuer-keys/issuer-keys.ts'
 import type { StatusReference } from '../status-lists/status-entries.ts'
 import { type ClaimsInput, certificateClaimsOf, stapleClaimsOf } from './certificate-claims.ts'

@@ -12,7 +12,7 @@ import {
   type OwnerRouteContext,
   ownerSchema,
 } from '../../accounts/owners/owner-routes.ts'
-import { OWN_AGENT, ownAgentParam } from '../../agents/own-agent-param.ts'
+import { OWN_AGENT, ownAgentParam } from '../../agents/find-agent.ts'
 import type { App } from '../../http/server.ts'
 import {
   assignIssuer,

@@ -7,7 +7,7 @@ import {
   type RawRequest,
 } from '@countersign/protocol'
 import type { FastifyRequest } from 'fastify'
-import { ownAgentParam } from '../../agents/own-agent-param.ts'
+import { ownAgentParam } from '../../agents/find-agent.ts'
 import type { App } from '../../http/server.ts'
 
 export interface GrantRouteDeps {

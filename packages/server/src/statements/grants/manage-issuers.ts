@@ -9,7 +9,7 @@ import {
 } from '@countersign/protocol'
 import { recordAccountActivity } from '../../accounts/account-activity-table.ts'
 import { assertOwnerNotSuspended } from '../../accounts/owner-suspension.ts'
-import { requireOwn, tailOf } from '../../agents/require-own-agent.ts'
+import { requireOwn, tailOf } from '../../agents/find-agent.ts'
 import { didOfAgent, type Site } from '../../base/site.ts'
 import { timestamp } from '../../base/timestamp.ts'
 import type { Db } from '../../database/database.ts'

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { startDnsServer } from '../../../../../test/support/dns-server.ts'
 import { outsideEnv, startHttpsSite } from '../../../../../test/support/https-site.ts'
 import { readSettings } from '../../../src/base/config.ts'
-import { openPerspectives } from '../../../src/http/outbound/open-perspectives.ts'
+import { openPerspectives } from '../../../src/http/outbound/fetch-page.ts'
 import { openTestPerspective, outcomeOf, startCanary } from './test-perspective.ts'
 
 const HOST = 'agents.example.com'

@@ -1,11 +1,10 @@
-import { generateKeyPairSync, randomBytes } from 'node:crypto'
+import { createHash, generateKeyPairSync, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import type Provider from 'oidc-provider'
 import type { Adapter, AdapterPayload } from 'oidc-provider'
-import { loginPage, loginPageHeaders } from './login-page.ts'
 
 /** Options of a development provider. */
 export interface DevelopmentServerOptions {
@@ -199,4 +198,67 @@ class MemoryAdapter {
     this.#entries.delete(key)
     return undefined
   }
+}
+
+const STYLE = `
+:root { color-scheme: light dark; font: 1rem/1.5 system-ui, sans-serif }
+body { max-width: 26rem; margin: 10vh auto; padding: 0 1rem }
+p.warning { border: 2px dashed; padding: .75rem 1rem }
+label { display: block; font-weight: 600; margin-bottom: .25rem }
+input, button { font: inherit; width: 100%; box-sizing: border-box; padding: .6rem .75rem }
+button { margin-top: .75rem; cursor: pointer }
+button.no { background: none; border: 0; text-decoration: underline }
+`
+
+const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64')
+
+interface LoginPage {
+  readonly label: string
+  /** The form's action. */
+  readonly action: string
+  /** The origin that the browser is redirected to after the form. */
+  readonly returnOrigin: string
+}
+
+/** The login page of a development provider, which accepts any name. */
+function loginPage({ label, action }: LoginPage): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${escapeHtml(label)}</title>
+<style>${STYLE}</style>
+</head>
+<body>
+<main>
+<h1>${escapeHtml(label)}</h1>
+<p class="warning">For development only. Nothing is checked here: any name makes you that person.</p>
+<form method="post" action="${escapeHtml(action)}">
+<label for="name">Who are you?</label>
+<input id="name" name="name" required maxlength="64" autocomplete="off" autofocus>
+<button type="submit">Continue as this person</button>
+</form>
+<form method="post" action="${escapeHtml(action)}">
+<button class="no" type="submit" name="cancel" value="yes">Cancel</button>
+</form>
+</main>
+</body>
+</html>
+`
+}
+
+/** Headers of the login page. `form-action` also covers redirects after a form, so it allows the service's origin. */
+function loginPageHeaders({ returnOrigin }: LoginPage): Record<string, string> {
+  return {
+    'content-type': 'text/html; charset=utf-8',
+    'cache-control': 'no-store',
+    'content-security-policy': `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; form-action 'self' ${returnOrigin}; frame-ancestors 'none'; base-uri 'none'`,
+    'referrer-policy': 'no-referrer',
+    'x-content-type-options': 'nosniff',
+  }
+}
+
+function escapeHtml(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;')
 }
