@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { CompiledQuery, type KyselyPlugin } from 'kysely'
+import { CompiledQuery, type KyselyPlugin, sql } from 'kysely'
 import { untilLogged } from '../../../../test/support/log-client.ts'
 import { ON_POSTGRES } from '../../../../test/support/postgres.ts'
 import { withRaw } from '../../../../test/support/raw-database.ts'
 import { claimAgent, startTestService, type TestService } from '../../../../test/support/service.ts'
 import { deleteEndedSessions, deleteExpiredFlows } from '../../src/accounts/owners/session-table.ts'
+import { keyUseColumns } from '../../src/agents/keys/key-use.ts'
 import type { Db, Tx } from '../../src/database/database.ts'
 import { entriesOf } from '../../src/log/log-table.ts'
 import { deleteOwnerRecords, readOwnerRecords } from '../../src/service/privacy/owner-data-table.ts'
@@ -58,6 +59,29 @@ test('the entries of one agent are read by its index, not from the whole log', a
   assert.match(await planOf(db.read, queries[0] as CompiledQuery), /log_entries_agent/)
 })
 
+test('what keeps a key from being claimed is read by indexes of keys', async (t) => {
+  const service = await startTestService(t)
+  const owner = await service.operator.addVerifiedOwner()
+  const key = (text: string) => (ON_POSTGRES ? `sha256((${text})::bytea)` : `cast(${text} as blob)`)
+  await withRaw(service.settings, (raw) =>
+    raw.exec(`insert into agents (seq, tail, public_key, agent_id, owner_id, status, status_set_by,
+        pair_slot, claimed_at, status_changed_at, updated_at, version, grade)
+        ${NUMBERS} select ${ROWS} + i, 'tail' || i, ${key("'key' || i")}, 'agent', ${owner}, 'active', 'owner',
+          0, 1, 1, 1, 1, 'C' from n;
+      insert into agent_keys (tail, sequence, public_key, state, valid_from, valid_until)
+        ${NUMBERS} select 'tail' || i, 1, ${key("'former' || i")}, 'retired', 1, 2 from n;
+      ${ON_POSTGRES ? 'analyze agents; analyze agent_keys' : ''}`),
+  )
+  const { db } = service.operator
+  const wanted = { key: Buffer.from('key'), label: 'agent', owner, tail: 'tail1', at: 1 }
+  const query = sql`select ${keyUseColumns(wanted)}`.compile(db.read)
+  const plan = await planOf(db.read, query)
+  assert.doesNotMatch(plan, /Seq Scan on (agents|agent_keys)/, plan)
+  assert.doesNotMatch(plan, /SCAN (agents|agent_keys)\b|PRIMARY KEY/, plan)
+  for (const index of ON_POSTGRES ? ['agents_pair', 'agent_keys_public_key'] : ['public_key=?'])
+    assert.ok(plan.includes(index), plan)
+})
+
 const NUMBERS = `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${ROWS})`
 
 /** Inserts flows, sessions and tokens of one owner, none of them expired. */
@@ -86,8 +110,9 @@ function recording(db: Db, queries: CompiledQuery[]): KyselyPlugin {
   }
 }
 
-async function planOf(db: Db, { sql, parameters }: CompiledQuery): Promise<string> {
+async function planOf(db: Db, query: CompiledQuery): Promise<string> {
   const explain = ON_POSTGRES ? 'explain' : 'explain query plan'
-  const { rows } = await db.executeQuery(CompiledQuery.raw(`${explain} ${sql}`, [...parameters]))
+  const raw = CompiledQuery.raw(`${explain} ${query.sql}`, [...query.parameters])
+  const { rows } = await db.executeQuery(raw)
   return JSON.stringify(rows)
 }

@@ -1,4 +1,3 @@
-import { CONTEST_WINDOW_MS } from '@countersign/protocol'
 import { SqliteAdapter, sql } from 'kysely'
 import { verificationsOfOwner } from '../../accounts/verification-table.ts'
 import type {
@@ -13,7 +12,7 @@ import { prepared } from '../../database/prepared.ts'
 import type { LogQueueRow } from '../../database/schema/log-rows.ts'
 import { insertQueued, insertQueuedRows } from '../changes/log-queue-table.ts'
 import { thumbprintBytes } from '../keys/key-thumbprint-table.ts'
-import { type KeyUse, keyUseOf } from '../keys/key-use.ts'
+import { type KeyUse, keyUseColumns, keyUseOf, keyUseOfRow } from '../keys/key-use.ts'
 
 /** Invalidates the owner's unused tokens. `now` is in milliseconds since 1970. */
 export async function supersedeTokens(tx: Tx, ownerId: number, now: number): Promise<void> {
@@ -110,9 +109,6 @@ function isSqlite(db: Db): boolean {
   return db.getExecutor().adapter instanceof SqliteAdapter
 }
 
-/** No owner has this id. */
-const NOBODY = -1
-
 async function claimStatesInSqlite(
   db: Db,
   claims: readonly DecodedClaim[],
@@ -121,26 +117,15 @@ async function claimStatesInSqlite(
   const states: ClaimState[] = []
   for (const { tokenHash, publicKey, agentId } of claims) {
     const token = await tokenByHash(db, tokenHash)
-    const ownerId = token?.owner_id
-    states.push({
-      token,
-      verifications: ownerId === undefined ? [] : await verificationsOfOwner(db, ownerId),
-      ...(await keyUseOf(db, { publicKey, agentId, ownerId: ownerId ?? NOBODY }, null, at)),
-    })
+    const ownerId = token?.owner_id ?? null
+    const verifications = ownerId === null ? [] : await verificationsOfOwner(db, ownerId)
+    const use = await keyUseOf(db, { publicKey, agentId, ownerId }, null, at)
+    states.push({ ...use, token, verifications })
   }
   return states
 }
 
-type StateRow = (ClaimTokenRow | { readonly hash: null }) & {
-  readonly pair_taken: boolean
-  readonly pair_reserved: boolean
-  /** Null if there is no such token. */
-  readonly held_by_another: boolean | null
-  /** Null if there is no such token. */
-  readonly reserved_by_another: boolean | null
-  readonly key_compromised: boolean
-  readonly key_suspended: boolean
-}
+type StateRow = (ClaimTokenRow | { readonly hash: null }) & KeyUse
 
 async function claimStatesInPostgres(
   db: Db,
@@ -150,23 +135,15 @@ async function claimStatesInPostgres(
   const hashes = claims.map(({ tokenHash }) => tokenHash)
   const keys = claims.map(({ publicKey }) => publicKey)
   const labels = claims.map(({ agentId }) => agentId)
+  const wanted = {
+    key: sql.ref('claim.key'),
+    label: sql.ref('claim.label'),
+    owner: sql.ref('token.owner_id'),
+    tail: sql`null`,
+    at,
+  }
   const [states, verified] = await Promise.all([
-    sql<StateRow>`select token.*,
-        exists (select from agents
-          where public_key = claim.key and agent_id = claim.label and pair_slot = 0) as pair_taken,
-        exists (select from agent_keys join agents using (tail)
-          where agent_keys.public_key = claim.key and state = 'retired' and agent_id = claim.label
-            and status <> 'revoked' and valid_until > ${at - CONTEST_WINDOW_MS}::bigint)
-          as pair_reserved,
-        exists (select from agents
-          where public_key = claim.key and owner_id <> token.owner_id and status <> 'revoked')
-          as held_by_another,
-        exists (select from agent_keys join agents using (tail)
-          where agent_keys.public_key = claim.key and state = 'retired'
-            and owner_id <> token.owner_id) as reserved_by_another,
-        exists (select from agent_keys
-          where public_key = claim.key and state = 'compromised') as key_compromised,
-        exists (select from suspended_keys where public_key = claim.key) as key_suspended
+    sql<StateRow>`select token.*, ${keyUseColumns(wanted)}
       from unnest(${hashes}::bytea[], ${keys}::bytea[], ${labels}::text[])
         with ordinality as claim (hash, key, label, place)
       left join claim_tokens as token on token.hash = claim.hash
@@ -177,15 +154,9 @@ async function claimStatesInPostgres(
   ])
   const verifications = Map.groupBy(verified.rows, ({ owner_id }) => owner_id)
   return states.rows.map((row) => ({
+    ...keyUseOfRow(row),
     token: row.hash === null ? undefined : row,
     verifications: (row.hash === null ? undefined : verifications.get(row.owner_id)) ?? [],
-    isPairTaken: row.pair_taken,
-    isPairReserved: row.pair_reserved,
-    isReservedByOtherOwner: row.reserved_by_another === true,
-    isOwnFormerKey: false,
-    isHeldByOtherOwner: row.held_by_another === true,
-    isKeyCompromised: row.key_compromised,
-    isKeySuspended: row.key_suspended,
   }))
 }
 

@@ -1,7 +1,7 @@
-import { type AgentStatus, CONTEST_WINDOW_MS, CodedError } from '@countersign/protocol'
-import type { AgentKeyRow, Db } from '../../database/database.ts'
+import { CONTEST_WINDOW_MS, CodedError } from '@countersign/protocol'
+import { type RawBuilder, sql } from 'kysely'
+import type { Db } from '../../database/database.ts'
 import { prepared } from '../../database/prepared.ts'
-import { suspensionOfKey } from './suspended-key-table.ts'
 
 /** A key that is to become the current one of an agent. */
 export interface WantedKey {
@@ -9,7 +9,8 @@ export interface WantedKey {
   readonly publicKey: Uint8Array
   /** The label that the owner chose for the agent. */
   readonly agentId: string
-  readonly ownerId: number
+  /** Null: nobody, so that no owner is another one. */
+  readonly ownerId: number | null
 }
 
 /** What keeps a key from becoming the current one of an agent. It cannot change during the write transaction that reads it. */
@@ -76,42 +77,66 @@ function taken(message: string): CodedError {
   return new CodedError('KEY_ALREADY_CLAIMED', message)
 }
 
-const selectLivePair = prepared<{ key: Uint8Array; label: string }, { seq: number }>((db, param) =>
-  db
-    .selectFrom('agents')
-    .select('seq')
-    .where('public_key', '=', param('key'))
-    .where('agent_id', '=', param('label'))
-    .where('pair_slot', '=', 0),
-)
+/**
+ * A wanted key in a statement, as values or SQL: the key's 32 bytes; the agent's label; its owner, null if nobody wants the key; the
+ * tail of the agent, null if it is a new one; the time in milliseconds since 1970.
+ */
+type WantedInSql = Readonly<Record<'key' | 'label' | 'owner' | 'tail' | 'at', unknown>>
 
-const selectOtherOwner = prepared<{ key: Uint8Array; owner: number }, { seq: number }>(
-  (db, param) =>
-    db
-      .selectFrom('agents')
-      .select('seq')
-      .where('public_key', '=', param('key'))
-      .where('owner_id', '!=', param('owner'))
-      .where('status', '!=', 'revoked')
-      .limit(1),
-)
-
-interface FormerUse {
-  readonly tail: string
-  readonly agent_id: string
-  readonly owner_id: number
-  readonly status: AgentStatus
-  readonly state: AgentKeyRow['state']
-  readonly valid_until: number
+/** Selects a row if the answer is yes. */
+const QUESTIONS: Readonly<Record<keyof KeyUse, (wanted: WantedInSql) => RawBuilder<unknown>>> = {
+  isPairTaken: ({ key, label }) => sql`select 1 from agents
+    where public_key = ${key} and agent_id = ${label} and pair_slot = 0`,
+  isPairReserved: ({ key, label, tail, at }) => sql`${replacedKeys(key)}
+    and agents.tail is distinct from ${tail} and agent_id = ${label} and status <> 'revoked'
+    and valid_until + ${sql.lit(CONTEST_WINDOW_MS)} > ${at}`,
+  isHeldByOtherOwner: ({ key, owner }) => sql`select 1 from agents
+    where public_key = ${key} and owner_id <> ${owner} and status <> 'revoked'`,
+  isReservedByOtherOwner: ({ key, owner }) => sql`${replacedKeys(key)} and owner_id <> ${owner}`,
+  isOwnFormerKey: ({ key, tail }) => sql`${replacedKeys(key)} and agents.tail = ${tail}`,
+  isKeyCompromised: ({ key }) => sql`select 1 from agent_keys
+    where public_key = ${key} and state = 'compromised'`,
+  isKeySuspended: ({ key }) => sql`select 1 from suspended_keys where public_key = ${key}`,
 }
 
-const selectFormerUses = prepared<{ key: Uint8Array }, FormerUse>((db, param) =>
-  db
-    .selectFrom('agent_keys')
-    .innerJoin('agents', 'agents.tail', 'agent_keys.tail')
-    .select(['agents.tail', 'agent_id', 'owner_id', 'status', 'state', 'valid_until'])
-    .where('agent_keys.public_key', '=', param('key')),
-)
+function replacedKeys(key: unknown): RawBuilder<unknown> {
+  return sql`select 1 from agent_keys join agents on agents.tail = agent_keys.tail
+    where agent_keys.public_key = ${key} and state = 'retired'`
+}
+
+/** Columns that answer the questions of `KeyUse`, for `keyUseOfRow`. */
+export function keyUseColumns(wanted: WantedInSql): RawBuilder<unknown> {
+  const columns = Object.entries(QUESTIONS).map(
+    ([name, rows]) => sql`exists (${rows(wanted)}) as ${sql.ref(name)}`,
+  )
+  return sql.join(columns)
+}
+
+/** The answers in a row with the columns of `keyUseColumns`. SQLite returns 0 and 1. */
+export function keyUseOfRow(row: Readonly<Record<keyof KeyUse, unknown>>): KeyUse {
+  const names = Object.keys(QUESTIONS) as (keyof KeyUse)[]
+  const answers = names.map((name) => [name, Boolean(row[name])] as const)
+  return Object.fromEntries(answers) as Record<keyof KeyUse, boolean>
+}
+
+interface WantedValues extends WantedInSql {
+  readonly key: Uint8Array
+  readonly label: string
+  readonly owner: number | null
+  readonly tail: string | null
+  readonly at: number
+}
+
+const selectUse = prepared<WantedValues, Record<keyof KeyUse, unknown>>((db, param) => {
+  const wanted = {
+    key: param('key'),
+    label: param('label'),
+    owner: param('owner'),
+    tail: sql`cast(${param('tail')} as text)`,
+    at: param('at'),
+  }
+  return { compile: () => sql`select ${keyUseColumns(wanted)}`.compile(db) }
+})
 
 /**
  * Reads what keeps a key from becoming the current one of an agent.
@@ -124,20 +149,6 @@ export async function keyUseOf(
   tail: string | null,
   at: number,
 ): Promise<KeyUse> {
-  const uses = await selectFormerUses(db, { key })
-  const retired = uses.filter(({ state }) => state === 'retired')
-  const others = retired.filter((each) => each.tail !== tail)
-  return {
-    isPairTaken: (await selectLivePair(db, { key, label })).length > 0,
-    isPairReserved: others.some((each) => each.agent_id === label && isContestable(each, at)),
-    isHeldByOtherOwner: (await selectOtherOwner(db, { key, owner })).length > 0,
-    isReservedByOtherOwner: retired.some(({ owner_id }) => owner_id !== owner),
-    isOwnFormerKey: retired.length > others.length,
-    isKeyCompromised: uses.length > retired.length,
-    isKeySuspended: (await suspensionOfKey(db, key)) !== undefined,
-  }
-}
-
-function isContestable({ status, valid_until }: FormerUse, at: number): boolean {
-  return status !== 'revoked' && valid_until > at - CONTEST_WINDOW_MS
+  const [row] = await selectUse(db, { key, label, owner, tail, at })
+  return keyUseOfRow(row as Record<keyof KeyUse, unknown>)
 }

@@ -6,10 +6,13 @@ import fc from 'fast-check'
 import { type Operator, openOperator, testEnv } from '../../../../../test/support/service.ts'
 import {
   type DecodedClaim,
+  insertAgent,
   insertMinted,
+  insertTokens,
   type NewAgent,
 } from '../../../src/agents/claims/claim-table.ts'
 import { mint } from '../../../src/agents/claims/mint.ts'
+import { insertSuspendedKey } from '../../../src/agents/keys/suspended-key-table.ts'
 import { readSettings } from '../../../src/base/config.ts'
 import type { Batch, Outcome } from '../../../src/database/database.ts'
 
@@ -118,6 +121,79 @@ for (const keyReuse of ['owner', 'any'] as const) {
       'TOKEN_EXPIRED',
       'minted',
     ])
+  })
+}
+
+/** By kind: who holds a key or has replaced it. Kinds that are not listed are keys that nobody has used. */
+const PAST = [
+  { kind: 1, owner: 1, label: 'label 0' },
+  { kind: 2, owner: 2, label: 'label 1' },
+  { kind: 3, owner: 1, label: 'label 0', replaced: { state: 'retired', hoursAgo: 1 } },
+  { kind: 4, owner: 1, label: 'label 0', replaced: { state: 'retired', hoursAgo: 73 } },
+  { kind: 5, owner: 2, label: 'label 1', replaced: { state: 'retired', hoursAgo: 1 } },
+  { kind: 6, owner: 1, label: 'label 0', replaced: { state: 'compromised', hoursAgo: 1 } },
+] as const
+const SUSPENDED = 7
+
+/** Inserts 32 tokens of each of two owners, and agents that hold or held keys. */
+async function issueManyTokens({ db }: Operator): Promise<void> {
+  await db.write(async (tx) => {
+    for (const owner of [1, 2]) {
+      const hashes = Array.from({ length: 32 }, (_, i) => bytes(owner, 'token', i))
+      await insertTokens(tx, hashes, { owner_id: owner, created_at: NOW, expires_at: NOW + 1000 })
+    }
+    for (const { kind, owner, label, ...past } of PAST) {
+      const key = bytes(0, 'key', kind)
+      const tail = `tail ${kind}`
+      const isReplaced = 'replaced' in past
+      await insertAgent(tx, {
+        seq: 1000 + kind,
+        tail,
+        public_key: isReplaced ? bytes(0, 'new key', kind) : key,
+        agent_id: label,
+        owner_id: owner,
+        claimed_at: 1,
+        grade: 'C',
+      })
+      if (!isReplaced) continue
+      const { state, hoursAgo } = past.replaced
+      const former = { tail, sequence: 1, public_key: key, state, valid_from: 1, changed_by: null }
+      const valid_until = NOW - hoursAgo * 3_600_000
+      await tx.db
+        .insertInto('agent_keys')
+        .values({ ...former, valid_until })
+        .execute()
+    }
+    const public_key = bytes(0, 'key', SUSPENDED)
+    await insertSuspendedKey(tx, { public_key, reason: null, suspended_at: 1 })
+  })
+}
+
+for (const { keyReuse, outcomes } of [
+  { keyReuse: 'owner', outcomes: 7 },
+  { keyReuse: 'any', outcomes: 5 },
+] as const) {
+  test(`64 claims of keys that are held, replaced, burned and suspended: together as one after another (KEY_REUSE=${keyReuse})`, async (t) => {
+    const [single, together] = [await openData(t), await openData(t)]
+    await issueManyTokens(single)
+    await issueManyTokens(together)
+    const { naming } = readSettings({})
+    const deps = { naming, keyReuse, now: () => NOW, randomBytes }
+    const claims = Array.from({ length: 64 }, (_, i) => ({
+      // Each kind of key, for two owners, under two labels, twice.
+      tokenHash: bytes(1 + (i % 2), 'token', Math.floor(i / 2)),
+      publicKey: bytes(0, 'key', Math.floor(i / 4) % 8),
+      agentId: `label ${Math.floor(i / 2) % 2}`,
+      signature: Buffer.alloc(64),
+    }))
+    const one: Outcome<string>[] = []
+    for (const claim of claims) {
+      one.push(...(await single.db.write((tx) => mint(deps, tx, [claim]))))
+    }
+    const many = await together.db.write((tx) => mint(deps, tx, claims))
+    assert.deepEqual(many.map(nameOf), one.map(nameOf))
+    assert.deepEqual(await rowsOf(together), await rowsOf(single))
+    assert.equal(new Set(many.map(nameOf)).size, outcomes, 'minted and each refusal of a claim')
   })
 }
 
