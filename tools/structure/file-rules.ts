@@ -4,7 +4,7 @@ import { isTest, type SourceFile } from './source-files.ts'
 
 const MAX_LINES = 400
 const WORD = '[a-z0-9]+(?:-[a-z0-9]+)*'
-/** `claim.ts`, `claim.test.ts`, `0001-first.ts`. */
+/** `claim.ts`, `claim.test.ts`, `0001-schema.ts`. */
 const KEBAB_CASE = new RegExp(`^${WORD}(?:\\.${WORD})*$`)
 
 /** Code files, other than tests, with more than 400 lines. A warning: some long files have one responsibility. */

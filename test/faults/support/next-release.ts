@@ -6,15 +6,21 @@ const SERVER = 'packages/server'
 const NAME = '9999-next-release'
 
 /** An additive migration, as in a rolling upgrade: tables that the old release also uses get another column. */
-const MIGRATION = `export const nextRelease = {
+const MIGRATION = `import { executeScript } from './migration.ts'
+
+const changed = ['agents', 'owners', 'claim_tokens', 'events', 'identity_verifications']
+
+export const nextRelease = {
   name: '${NAME}',
-  async up(db, { text }) {
-    for (const table of ['agents', 'owners', 'claim_tokens', 'events', 'identity_verifications']) {
-      await db.schema.alterTable(table).addColumn('next_release', text).execute()
-    }
-    await db.schema.createTable('next_release').addColumn('id', text, (c) => c.primaryKey()).execute()
-    await db.schema.createIndex('next_release_agents').on('agents').column('next_release').execute()
-  },
+  up: (db, { text }) =>
+    executeScript(
+      db,
+      [
+        ...changed.map((table) => 'alter table ' + table + ' add column next_release ' + text),
+        'create table next_release (id ' + text + ' primary key)',
+        'create index next_release_agents on agents (next_release)',
+      ].join(';\\n'),
+    ),
 }
 `
 

@@ -1,6 +1,7 @@
 import { dirname } from 'node:path'
 import type { Database, Effects } from './database.ts'
 import { migratePostgres, openPostgres } from './postgres/postgres-database.ts'
+import { MIGRATIONS } from './schema/migrations/index.ts'
 import { migrateFile, openSqlite } from './sqlite/sqlite-database.ts'
 import type { WriterTurn } from './sqlite/writer-turn.ts'
 
@@ -16,7 +17,7 @@ export type DatabaseLocation =
  * @param effects what follows from a change; pass `EFFECTS` of `service/effects.ts`
  * @param turn coordinates the writes of processes that share a SQLite file. PostgreSQL needs none: a lock on the server
  *   does it
- * @throws NewerSchemaError, StorageFailure
+ * @throws NewerSchemaError, UnreleasedSchemaError, StorageFailure
  */
 export function openDatabase(
   place: DatabaseLocation,
@@ -38,6 +39,12 @@ export function directoryOf(place: DatabaseLocation, dataDir: string): string {
 }
 
 /** Applies pending migrations. @returns the names of those that it applied */
-export function migrateDatabase(place: DatabaseLocation, now: () => number): Promise<string[]> {
-  return place.kind === 'sqlite' ? migrateFile(place.file, now) : migratePostgres(place.url, now)
+export function migrateDatabase(
+  place: DatabaseLocation,
+  now: () => number,
+  migrations = MIGRATIONS,
+): Promise<string[]> {
+  return place.kind === 'sqlite'
+    ? migrateFile(place.file, now, migrations)
+    : migratePostgres(place.url, now, migrations)
 }

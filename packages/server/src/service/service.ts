@@ -83,7 +83,7 @@ export interface Primary {
  * @param primary null if this process is the whole service. A primary has already locked and checked the data, and serves
  *   the metrics
  * @param timing intervals and the monotonic clock; tests pass their own
- * @throws SettingsError, AlreadyServedError, NewerSchemaError, OtherPepperError, OtherServiceKeyError, OtherIssuerKeyError, OtherBaseUrlError; Error if the self-test or the check of the
+ * @throws SettingsError, AlreadyServedError, NewerSchemaError, UnreleasedSchemaError, OtherPepperError, OtherServiceKeyError, OtherIssuerKeyError, OtherBaseUrlError; Error if the self-test or the check of the
  *   database file fails. On any error, everything that was opened is closed
  */
 export async function startService(

@@ -1,6 +1,5 @@
 import type { Database, Db } from '../../database/database.ts'
-import { first } from '../../database/schema/migrations/0001-first.ts'
-import { facts } from '../../database/schema/migrations/0005-facts.ts'
+import { schema } from '../../database/schema/migrations/0001-schema.ts'
 import { insertSetting, readSetting, writeSetting } from '../../database/settings-table.ts'
 import type { Pepper } from '../../secrets/secrets.ts'
 import { peppersInUse } from './write-verification-table.ts'
@@ -40,11 +39,11 @@ export async function comparePepper(
   pepper: Pepper | null,
   missing: readonly string[] = [],
 ): Promise<'same' | 'other' | 'unknown'> {
-  if (missing.includes(first.name)) return 'unknown'
-  const known = missing.includes(facts.name) ? null : await readSetting(db, SETTING)
+  if (missing.includes(schema.name)) return 'unknown'
+  const known = await readSetting(db, SETTING)
   if (known !== null)
     return pepper !== null && digestOfPepper(pepper).value === known ? 'same' : 'other'
-  // Older databases have no such setting, but verifications name their pepper.
+  // Commands verify owners before the first start of a service. Verifications name their pepper.
   const inUse = await peppersInUse(db)
   return inUse.length === 0 || inUse.includes(pepper?.id ?? '') ? 'unknown' : 'other'
 }

@@ -1,6 +1,6 @@
 import { chmodSync, renameSync, rmSync } from 'node:fs'
 import { backup, DatabaseSync } from 'node:sqlite'
-import { MIGRATIONS } from '../schema/migrations/index.ts'
+import { isUnreleased, unknownMigrations } from '../migrate.ts'
 import { openConnection } from '../sqlite/connection.ts'
 import { integrityFault } from '../sqlite/sqlite-damage.ts'
 
@@ -66,7 +66,7 @@ export function removeFile(draft: string): void {
 
 /**
  * Checks every page and every reference of a backup.
- * @throws NotABackupError if it is damaged, from another application, or from a newer release
+ * @throws NotABackupError if it is damaged, from another application, from a newer release, or from a build before the first
  */
 export function inspectBackup(file: string): FileContents {
   const source = new DatabaseSync(file, { readOnly: true })
@@ -89,8 +89,10 @@ export function inspectBackup(file: string): FileContents {
 
 function assertKnownSchema(source: DatabaseSync): void {
   const names = source.prepare('SELECT name FROM schema_migrations').all()
-  const newer = names.some(({ name }) => !MIGRATIONS.some((each) => each.name === name))
-  if (newer || names.length === 0)
+  const unknown = unknownMigrations(names.map(({ name }) => String(name)))
+  if (unknown.some(isUnreleased))
+    throw new NotABackupError('The file was made by a build before the first release.')
+  if (unknown.length > 0 || names.length === 0)
     throw new NotABackupError('The file was made by a later release.')
 }
 

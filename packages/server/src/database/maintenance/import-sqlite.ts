@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { DatabaseSync } from 'node:sqlite'
 import { sql } from 'kysely'
 import type { Db, Tables } from '../database.ts'
-import { EXPANSIONS_SETTING, parseExpansions } from '../migrate.ts'
+import { EXPANSIONS_SETTING, isUnreleased, parseExpansions, unknownMigrations } from '../migrate.ts'
 import { inOneTransaction, migratePostgres } from '../postgres/postgres-database.ts'
 import { MIGRATIONS } from '../schema/migrations/index.ts'
 import { integrityFault } from '../sqlite/sqlite-damage.ts'
@@ -84,10 +84,11 @@ function beginAlone(source: DatabaseSync): void {
 }
 
 function assertImportable(source: DatabaseSync): void {
-  const applied = attempt(
-    () => appliedMigrations(source),
-    'The file is not a database of this service.',
-  )
+  const notOurs = 'The file is not a database of this service.'
+  const recorded = attempt(() => recordedMigrations(source), notOurs)
+  if (unknownMigrations(recorded).some(isUnreleased))
+    throw new ImportRefusal('The file was made by a build before the first release.')
+  const applied = [...recorded, ...attempt(() => recordedExpansions(source), notOurs)].toSorted()
   const expected = MIGRATIONS.map(({ name }) => name).toSorted()
   if (applied.join() !== expected.join()) {
     throw new ImportRefusal(
@@ -98,15 +99,14 @@ function assertImportable(source: DatabaseSync): void {
   if (fault !== null) throw new ImportRefusal('The file is damaged.')
 }
 
-function appliedMigrations(source: DatabaseSync): string[] {
+function recordedMigrations(source: DatabaseSync): string[] {
   const names = source.prepare('SELECT name FROM schema_migrations').all()
-  const expansions = source
-    .prepare('SELECT value FROM facts WHERE name = ?')
-    .get(EXPANSIONS_SETTING)
-  return [
-    ...names.map(({ name }) => String(name)),
-    ...parseExpansions(expansions?.value as string | undefined),
-  ].toSorted()
+  return names.map(({ name }) => String(name))
+}
+
+function recordedExpansions(source: DatabaseSync): string[] {
+  const row = source.prepare('SELECT value FROM facts WHERE name = ?').get(EXPANSIONS_SETTING)
+  return parseExpansions(row?.value as string | undefined)
 }
 
 function attempt<T>(work: () => T, refusal: string): T {

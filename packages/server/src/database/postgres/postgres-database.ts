@@ -12,6 +12,7 @@ import {
 } from '../database.ts'
 import { GroupCommit } from '../group-commit.ts'
 import { isUpToDate, migrate } from '../migrate.ts'
+import { MIGRATIONS } from '../schema/migrations/index.ts'
 import type { ConnectionStats, TransactionEnd } from '../stats.ts'
 import { type DatabaseState, UNREACHABLE } from '../stats.ts'
 import { CachedProbe, PrimaryMonitor, postgresState } from './health.ts'
@@ -29,11 +30,7 @@ const EVENT_READER = { max: 1, timeoutMs: 1000 }
 /** PostgreSQL 15, in the form of `server_version_num`. */
 const MIN_VERSION = 150_000
 
-const COLUMN_TYPES = {
-  bytes: sql`bytea`,
-  id: 'bigint',
-  text: sql`text collate "C"`,
-} as const
+const COLUMN_TYPES = { bytes: 'bytea', id: 'bigint', text: 'text collate "C"' } as const
 
 /** Migrations and imports may take long. */
 const NO_TIMEOUTS = {
@@ -45,7 +42,7 @@ const NO_TIMEOUTS = {
 /**
  * Connects and applies pending migrations. If several nodes start at once, one of them migrates.
  * @param url may name several hosts, separated by commas
- * @throws NewerSchemaError, StorageFailure
+ * @throws NewerSchemaError, UnreleasedSchemaError, StorageFailure
  */
 export async function openPostgres(
   url: string,
@@ -59,10 +56,14 @@ export async function openPostgres(
 }
 
 /** Applies pending migrations. @returns the names of those that it applied */
-export function migratePostgres(url: string, now: () => number): Promise<string[]> {
+export function migratePostgres(
+  url: string,
+  now: () => number,
+  migrations = MIGRATIONS,
+): Promise<string[]> {
   return withConnection(url, async (client) => {
-    if (await isUpToDate(kyselyOverClient(client))) return []
-    return transact(client, (db) => migrate(db, COLUMN_TYPES, now()))
+    if (await isUpToDate(kyselyOverClient(client), migrations)) return []
+    return transact(client, (db) => migrate(db, COLUMN_TYPES, now(), migrations))
   })
 }
 

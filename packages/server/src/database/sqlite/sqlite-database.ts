@@ -6,6 +6,7 @@ import type { Batch, Database, Db, Effects, Tx } from '../database.ts'
 import { lastSeq } from '../event-table.ts'
 import { GroupCommit, type Writer } from '../group-commit.ts'
 import { isUpToDate, migrate } from '../migrate.ts'
+import { MIGRATIONS } from '../schema/migrations/index.ts'
 import { type DatabaseState, FILE_STATE, type TransactionEnd } from '../stats.ts'
 import { beginImmediate, kyselyOver, openConnection } from './connection.ts'
 import { assertIntact, mapDamageErrors } from './sqlite-damage.ts'
@@ -24,7 +25,7 @@ const ROLLBACK = CompiledQuery.raw('rollback')
 /**
  * Opens the file, creates it if it does not exist (mode 0600), and applies pending migrations.
  * @param turn acquired for each write transaction
- * @throws NewerSchemaError, StorageFailure, DamagedFileError
+ * @throws NewerSchemaError, UnreleasedSchemaError, StorageFailure, DamagedFileError
  */
 export async function openSqlite(
   file: string,
@@ -43,14 +44,18 @@ export async function openSqlite(
 }
 
 /** Applies pending migrations. @returns the names of those that it applied */
-export async function migrateFile(file: string, now: () => number): Promise<string[]> {
+export async function migrateFile(
+  file: string,
+  now: () => number,
+  migrations = MIGRATIONS,
+): Promise<string[]> {
   const connection = openConnection(file)
   chmodSync(file, 0o600)
   const db = kyselyOver(connection)
   try {
-    if (await isUpToDate(db)) return []
+    if (await isUpToDate(db, migrations)) return []
     connection.exec('BEGIN IMMEDIATE')
-    const applied = await migrate(db, COLUMN_TYPES, now())
+    const applied = await migrate(db, COLUMN_TYPES, now(), migrations)
     connection.exec('COMMIT')
     return applied
   } finally {

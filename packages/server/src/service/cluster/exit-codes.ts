@@ -2,7 +2,7 @@ import { CodedError, type ErrorCode, EXIT } from '@countersign/protocol'
 import { OtherPepperError } from '../../accounts/identity/pepper-check.ts'
 import { SettingsError } from '../../base/config.ts'
 import { StorageFailure } from '../../database/database.ts'
-import { NewerSchemaError } from '../../database/migrate.ts'
+import { NewerSchemaError, UnreleasedSchemaError } from '../../database/migrate.ts'
 import { OtherBaseUrlError } from '../../database/same-base-url.ts'
 import { AlreadyServedError } from '../../database/sqlite/process-lock.ts'
 import { OtherIssuerKeyError } from '../../secrets/issuer-keys/issuer-keys.ts'
@@ -36,7 +36,8 @@ export function exitCodeOf(error: unknown): number {
   if (error instanceof OtherBaseUrlError) return EXIT.usage
   if (error instanceof WorkerFailedError) return error.exitCode
   if (error instanceof CodedError) return BY_CODE[error.code] ?? EXIT.failure
-  if (error instanceof AlreadyServedError || error instanceof NewerSchemaError)
+  if (error instanceof AlreadyServedError) return EXIT.unavailable
+  if (error instanceof NewerSchemaError || error instanceof UnreleasedSchemaError)
     return EXIT.unavailable
   if (error instanceof StorageFailure || isAddressInUse(error)) return EXIT.unavailable
   return EXIT.failure

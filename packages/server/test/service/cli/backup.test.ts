@@ -148,6 +148,14 @@ test('a file that is not a backup is rejected before anything changes', SQLITE_O
     const { code } = await countersignd(service.env, 'restore', each)
     assert.equal(code, 2)
   }
+  const unreleased = join(tempDir(t), 'unreleased')
+  assert.equal((await countersignd(service.env, 'backup', unreleased)).code, 0)
+  await withRaw({ database: { kind: 'sqlite', file: unreleased } }, (raw) =>
+    raw.exec("UPDATE schema_migrations SET name = '0001-first'"),
+  )
+  const refused = await countersignd(service.env, 'restore', unreleased)
+  assert.equal(refused.code, 2)
+  assert.match(refused.stderr, /made by a build before the first release/)
   const again = await startTestService(t, { DATA_DIR: service.settings.dataDir })
   assert.equal((await fetch(`${again.url}/api/v1/agent/${did}`)).status, 200)
 })

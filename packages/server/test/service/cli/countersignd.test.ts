@@ -140,7 +140,7 @@ test('migrate prints what it applied, and the second time that there is nothing 
   // A database of a test comes migrated.
   if (ON_POSTGRES)
     await query(env.DATABASE_URL as string, 'drop schema public cascade; create schema public')
-  assert.match(await done(env, 'migrate'), /Applied 0001-first/)
+  assert.match(await done(env, 'migrate'), /Applied 0001-schema/)
   assert.match(await done(env, 'migrate'), /Nothing to do/)
 })
 

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { copyFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import pg from 'pg'
@@ -6,7 +7,7 @@ import { certificateOf } from '../../../../../test/support/agent-certificates.ts
 import { insertProvenChannel } from '../../../../../test/support/channel-rows.ts'
 import { untilLogged } from '../../../../../test/support/log-client.ts'
 import { databaseOf, POSTGRES_ONLY } from '../../../../../test/support/postgres.ts'
-import { openRaw, type RawDatabase } from '../../../../../test/support/raw-database.ts'
+import { openRaw, type RawDatabase, withRaw } from '../../../../../test/support/raw-database.ts'
 import {
   claimAgent,
   countersignd,
@@ -189,6 +190,14 @@ test(
     assert.equal(served.code, 5)
     assert.match(served.stderr, /already uses this data/)
     await again.stop()
+    const unreleased = join(tempDir(t), 'unreleased.db')
+    copyFileSync(fileOf(service), unreleased)
+    await withRaw({ database: { kind: 'sqlite', file: unreleased } }, (raw) =>
+      raw.exec("UPDATE schema_migrations SET name = '0001-first'"),
+    )
+    const old = await importFrom(unreleased)
+    assert.equal(old.code, 2)
+    assert.match(old.stderr, /made by a build before the first release/)
     assert.equal((await importFrom(fileOf(service))).code, 0)
     const second = await importFrom(fileOf(service))
     assert.equal(second.code, 2)

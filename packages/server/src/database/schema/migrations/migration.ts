@@ -1,14 +1,12 @@
-import type { ColumnDataType, Kysely, RawBuilder } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 
-type ColumnType = ColumnDataType | RawBuilder<unknown>
-
-/** Column types whose names differ between the databases. */
+/** Column types whose names differ between the databases, as SQL text. */
 export interface ColumnTypes {
-  readonly bytes: ColumnType
+  readonly bytes: string
   /** Row IDs and sequence numbers. */
-  readonly id: ColumnType
+  readonly id: string
   /** Compared and sorted byte by byte, regardless of the machine's locale. */
-  readonly text: ColumnType
+  readonly text: string
 }
 
 export interface Migration {
@@ -20,4 +18,12 @@ export interface Migration {
   readonly expands?: true
   // biome-ignore lint/suspicious/noExplicitAny: a migration sees the schema of its time, not the current one
   up(db: Kysely<any>, types: ColumnTypes): Promise<void>
+}
+
+/** Runs statements that each end with a semicolon at the end of a line. */
+// biome-ignore lint/suspicious/noExplicitAny: see `Migration.up`
+export async function executeScript(db: Kysely<any>, script: string): Promise<void> {
+  for (const statement of script.split(/;\n/)) {
+    if (statement.trim() !== '') await sql.raw(statement).execute(db)
+  }
 }
