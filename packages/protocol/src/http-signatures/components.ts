@@ -69,12 +69,12 @@ export interface CoveredParts {
 /**
  * The components that a signature covers in the profile `strict`, in their order.
  * @param agent the component that covers `Signature-Agent`
- * @param idHeader the deployment's identification header
+ * @param headers the deployment's `agentHeaders`
  */
 export function strictComponents(
   { method, fields, hasQuery, hasContent }: CoveredParts,
   agent: Component,
-  idHeader: string,
+  headers: readonly string[],
 ): readonly Component[] {
   const names = ['@method', '@authority', '@path']
   if (hasQuery) names.push('@query')
@@ -83,7 +83,7 @@ export function strictComponents(
   return [
     ...[...names, ...COVERED_IF_PRESENT.filter(present)].map(component),
     agent,
-    ...agentHeaders(idHeader).filter(present).map(component),
+    ...headers.filter(present).map(component),
   ]
 }
 
@@ -94,8 +94,8 @@ function component(name: string): Component {
 /** Methods whose signature covers a digest even of an empty body. */
 const DIGEST_METHODS = new Set(['POST', 'PUT', 'PATCH'])
 
-/** The headers that name an agent and carry its certificate and its status, in lower case. */
-function agentHeaders(idHeader: string): readonly string[] {
+/** The headers that name an agent and carry its certificate and its status, in lower case. @param idHeader the first of them */
+export function agentHeaders(idHeader: string): readonly string[] {
   const { certificate, status } = tokenHeadersOf(idHeader)
   return [idHeader, certificate, status].map((each) => each.toLowerCase())
 }
@@ -213,7 +213,8 @@ export function acceptSignature(request: RawRequest, idHeader: string): string {
   const fields = headerFields(request.headers)
   const hasContent = requestHasContent(request, fields)
   const parts = { method, fields, hasQuery: target.includes('?'), hasContent }
-  const components = strictComponents(parts, { name: 'signature-agent', key: 'sig1' }, idHeader)
+  const agent = { name: 'signature-agent', key: 'sig1' }
+  const components = strictComponents(parts, agent, agentHeaders(idHeader))
   const identifiers = components.map(componentIdentifier).join(' ')
   return `sig1=(${identifiers});created;expires;tag="${WEB_BOT_AUTH_TAG}"`
 }

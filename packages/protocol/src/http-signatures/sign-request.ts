@@ -2,6 +2,7 @@ import type { Naming } from '../naming.ts'
 import { keyThumbprint } from '../public-key.ts'
 import { utf8 } from '../text.ts'
 import {
+  agentHeaders,
   componentIdentifier,
   signatureBase,
   strictComponents,
@@ -70,7 +71,7 @@ export async function signRequest(
     strictComponents(
       { method, fields, hasQuery: query !== null, hasContent },
       agent.component,
-      signer.naming.idHeader,
+      agentHeaders(signer.naming.idHeader),
     )
 
   const added: (readonly [string, string])[] = [['signature-agent', agent.field]]

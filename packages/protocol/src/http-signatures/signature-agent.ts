@@ -1,6 +1,6 @@
 import { parseDidOrTail, type Tail } from '../did.ts'
-import { isLoopback } from '../loopback.ts'
 import type { Naming } from '../naming.ts'
+import type { AgentStatus } from '../status.ts'
 import type { Component } from './components.ts'
 import {
   isInnerList,
@@ -32,6 +32,37 @@ export interface SignatureAgent {
   readonly dialect: SignatureAgentDialect
   /** An https address, on loopback also http. */
   readonly url: string
+}
+
+/** Which key a signature names. Look it up by both members: the same key may be published in several places. */
+export interface KeyReference {
+  readonly signatureAgent: SignatureAgent
+  /** A JWK thumbprint (RFC 7638): base64url, 43 characters. */
+  readonly keyid: string
+}
+
+/** A key that was found. */
+export interface SigningKey {
+  /** 32 bytes. Do not change them afterwards. */
+  readonly publicKey: Uint8Array
+  /** The agent, if a Countersign issuer vouches for the key. */
+  readonly did: string | null
+  /** That of its certificate; null without a DID. */
+  readonly status: AgentStatus | null
+}
+
+/** Why a key was not found. */
+export type KeyLookupFault = 'untrusted-agent' | 'unknown-key' | 'directory-unavailable'
+
+/** Finds the key of a signature. If it throws, so does the verifier. */
+export type KeyLookup = (
+  reference: KeyReference,
+) => SigningKey | KeyLookupFault | Promise<SigningKey | KeyLookupFault>
+
+/** A verified key, as `admit` sees it. */
+export interface ProvenKey extends SigningKey {
+  readonly keyid: string
+  readonly signatureAgent: SignatureAgent
 }
 
 /** Where a signer that names only its origin publishes its keys (draft-meunier-http-message-signatures-directory). */
@@ -117,3 +148,11 @@ function isOrigin(text: string): boolean {
   const { origin } = new URL(text)
   return text === origin || text === `${origin}/`
 }
+
+/** Whether a host name can only be reached from this machine: localhost, 127.0.0.0/8, ::1. @param hostname as in `URL.hostname` */
+export function isLoopback(hostname: string): boolean {
+  return hostname === 'localhost' || hostname === '[::1]' || IPV4.test(hostname)
+}
+
+/** `URL.hostname` has IPv4 addresses in canonical form. */
+const IPV4 = /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/

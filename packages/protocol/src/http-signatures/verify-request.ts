@@ -1,12 +1,16 @@
 import { sha256 } from '@noble/hashes/sha2.js'
 import { encodeBase64Url } from '../base64.ts'
 import { parseDidOrTail } from '../did.ts'
-import { isLoopback } from '../loopback.ts'
 import type { Naming } from '../naming.ts'
 import { keyThumbprint } from '../public-key.ts'
-import type { AgentStatus } from '../status.ts'
 import { utf8 } from '../text.ts'
-import { isSafeMethod, signatureBase, singletonHeaders, strictComponents } from './components.ts'
+import {
+  agentHeaders,
+  isSafeMethod,
+  signatureBase,
+  singletonHeaders,
+  strictComponents,
+} from './components.ts'
 import { matchesContentDigest, parseContentDigest } from './content-digest.ts'
 import type { NonceStore } from './nonce-store.ts'
 import {
@@ -19,7 +23,14 @@ import {
   readPath,
   requestHasContent,
 } from './raw-request.ts'
-import type { SignatureAgent } from './signature-agent.ts'
+import {
+  isLoopback,
+  type KeyLookup,
+  type KeyReference,
+  type ProvenKey,
+  type SignatureAgent,
+  type SigningKey,
+} from './signature-agent.ts'
 import { readSignatureInput, type SignatureInput } from './signature-input.ts'
 import {
   SIGNATURE_REASONS,
@@ -29,63 +40,38 @@ import {
 } from './signature-verdict.ts'
 import { StructuredFieldError } from './structured-fields.ts'
 
-/** Which key a signature names. Look it up by both members: the same key may be published in several places. */
-export interface KeyReference {
-  readonly signatureAgent: SignatureAgent
-  /** A JWK thumbprint (RFC 7638): base64url, 43 characters. */
-  readonly keyid: string
-}
-
-/** A key that was found. */
-export interface SigningKey {
-  /** 32 bytes. Do not change them afterwards. */
-  readonly publicKey: Uint8Array
-  /** The agent, if a Countersign issuer vouches for the key. */
-  readonly did: string | null
-  /** That of its certificate; null without a DID. */
-  readonly status: AgentStatus | null
-}
-
-/** Why a key was not found. */
-export type KeyLookupFault = 'untrusted-agent' | 'unknown-key' | 'directory-unavailable'
-
-/** Finds the key of a signature. If it throws, so does the verifier. */
-export type KeyLookup = (
-  reference: KeyReference,
-) => SigningKey | KeyLookupFault | Promise<SigningKey | KeyLookupFault>
-
-/** A verified key, as `admit` sees it. */
-export interface ProvenKey extends SigningKey {
-  readonly keyid: string
-  readonly signatureAgent: SignatureAgent
-}
-
-/** Options of `requestVerifier`. */
-export interface RequestVerifierOptions {
+/** Which signatures are expected. */
+export interface ExpectedSignatures {
   /** The origins at which agents reach the site, such as `https://shop.example`. They never come from a request. */
   readonly audiences: readonly string[]
   /** The names of the deployment whose agents are expected. */
   readonly naming: Naming
-  readonly findKey: KeyLookup
-  /**
-   * Verifies an Ed25519 signature strictly: S below the order, R and the key canonical and not of small order.
-   * @param publicKey 32 bytes
-   */
-  readonly verifySignature: (
-    publicKey: Uint8Array,
-    message: Uint8Array,
-    signature: Uint8Array,
-  ) => boolean | Promise<boolean>
-  /** Null: the caller detects replays itself, and no nonce is recorded. */
-  readonly nonces: NonceStore | null
-  /** The site's policy, asked before the nonce is recorded. Default: everyone. */
-  readonly admit?: ((key: ProvenKey) => boolean | Promise<boolean>) | undefined
   /** Which signatures count, for all signers or by the place of their keys. Default: `strict`. */
   readonly profile?: SignatureProfile | ((agent: SignatureAgent) => SignatureProfile) | undefined
   /** The clock, in milliseconds since 1970. */
   readonly now: () => number
   /** Accept keys that are published in standards. For tests only. */
   readonly allowTestKeys?: boolean | undefined
+}
+
+/**
+ * Verifies an Ed25519 signature strictly: S below the order, R and the key canonical and not of small order.
+ * @param publicKey 32 bytes
+ */
+type VerifyBytes = (
+  publicKey: Uint8Array,
+  message: Uint8Array,
+  signature: Uint8Array,
+) => boolean | Promise<boolean>
+
+/** Options of `requestVerifier`. */
+export interface RequestVerifierOptions extends ExpectedSignatures {
+  readonly findKey: KeyLookup
+  readonly verifySignature: VerifyBytes
+  /** Null: the caller detects replays itself, and no nonce is recorded. */
+  readonly nonces: NonceStore | null
+  /** The site's policy, asked before the nonce is recorded. Default: everyone. */
+  readonly admit?: ((key: ProvenKey) => boolean | Promise<boolean>) | undefined
 }
 
 /** Verifies the signature of a request. */
@@ -112,22 +98,44 @@ const WBA_NONCE = /^[A-Za-z0-9+/_-]{22,126}={0,2}$/
  * @throws RangeError if an audience is not an origin
  */
 export function requestVerifier(options: RequestVerifierOptions): RequestVerifier {
-  const { audiences, naming } = options
-  for (const each of audiences) {
-    if (!URL.canParse(each) || new URL(each).origin !== each) {
-      throw new RangeError('an audience is an origin, such as https://shop.example')
+  const { findKey, verifySignature, nonces, admit = () => true } = options
+  const read = signatureReader(options)
+  return async (request) => {
+    const signature = read(request, headerFields(request.headers))
+    if ('verdict' in signature) return signature
+    const { keyid, signatureAgent } = signature
+    const key = await findKey({ keyid, signatureAgent })
+    if (typeof key === 'string') return refuseSignature(signature, key)
+    const proven = await proveKey(signature, key, verifySignature)
+    if ('verdict' in proven) return proven
+    if (!(await admit({ ...key, keyid, signatureAgent }))) {
+      return refuseSignature(proven, 'not-admitted')
     }
+    return acceptOnce(proven, nonces)
   }
-  const settings: Settings = {
-    ...options,
-    hosts: new Set(audiences.map((each) => new URL(each).host)),
-    singletons: singletonHeaders(naming.idHeader),
-  }
-  return (request) => verify(settings, request)
 }
 
-interface Settings extends RequestVerifierOptions {
+/** A signature that could be read: of a request to one of the audiences, within its times, over what its profile requires. */
+export interface ReadSignature extends KeyReference {
+  readonly expected: Settings
+  readonly received: Received
+  readonly input: SignatureInput
+  readonly profile: SignatureProfile
+  /** What a result says of it so far. */
+  readonly known: Known
+}
+
+/** A signature by the key that it names. */
+export interface ProvenSignature extends ReadSignature {
+  readonly key: SigningKey
+}
+
+interface Settings extends ExpectedSignatures {
   readonly hosts: ReadonlySet<string>
+  /** Those of the audiences over which a signature counts. */
+  readonly origins: ReadonlySet<string>
+  /** In lower case; the first one is the identification header. */
+  readonly agentHeaders: readonly string[]
   readonly singletons: readonly string[]
 }
 
@@ -137,10 +145,40 @@ interface Received extends PathAndQuery {
   readonly origin: string
   readonly fields: HeaderFields
   readonly hasContent: boolean
+  readonly body: RawRequest['body']
 }
 
-async function verify(settings: Settings, request: RawRequest): Promise<SignatureResult> {
-  const fields = headerFields(request.headers)
+/**
+ * The first step of a verification, without key: creates a function that reads the signature of a request.
+ * @returns a function of a request and its fields (`headerFields`). It returns a result if the signature does not count
+ * @throws RangeError if an audience is not an origin
+ */
+export function signatureReader(
+  expected: ExpectedSignatures,
+): (request: RawRequest, fields: HeaderFields) => ReadSignature | SignatureResult {
+  const { audiences, naming } = expected
+  for (const each of audiences) {
+    if (!URL.canParse(each) || new URL(each).origin !== each) {
+      throw new RangeError('an audience is an origin, such as https://shop.example')
+    }
+  }
+  // `@authority` does not cover the scheme, so what was captured on http would verify as https.
+  const isSecure = ({ protocol, hostname }: URL) => protocol === 'https:' || isLoopback(hostname)
+  const settings: Settings = {
+    ...expected,
+    hosts: new Set(audiences.map((each) => new URL(each).host)),
+    origins: new Set(audiences.filter((each) => isSecure(new URL(each)))),
+    agentHeaders: agentHeaders(naming.idHeader),
+    singletons: singletonHeaders(naming.idHeader),
+  }
+  return (request, fields) => readSignature(settings, request, fields)
+}
+
+function readSignature(
+  settings: Settings,
+  request: RawRequest,
+  fields: HeaderFields,
+): ReadSignature | SignatureResult {
   const input = readSignatureInput(fields, settings.singletons)
   if (typeof input === 'string') return refused(input, NOTHING_KNOWN)
   const { keyid, signatureAgent } = input
@@ -149,26 +187,52 @@ async function verify(settings: Settings, request: RawRequest): Promise<Signatur
   if (typeof received === 'string') return refused(received, named)
   const profile = profileOf(settings, received, input)
   if (profile === null) return refused('components', named)
-  const inputFault = timesFault(input, settings.now()) ?? testKeyFault(settings, input)
-  if (inputFault !== null) return refused(inputFault, { ...named, profile })
-  const key = await settings.findKey({ signatureAgent, keyid })
-  if (typeof key === 'string') return refused(key, { ...named, profile })
-  const signatureFault = await keyOrSignatureFault(settings, received, input, key)
-  if (signatureFault !== null) return refused(signatureFault, { ...named, profile })
+  const known = { ...named, profile }
+  const fault = timesFault(input, settings.now()) ?? testKeyFault(settings, input)
+  if (fault !== null) return refused(fault, known)
+  return { keyid, signatureAgent, expected: settings, received, input, profile, known }
+}
 
-  const contentDigest = covers(input, 'content-digest')
-    ? fieldValue(fields, 'content-digest')
-    : null
-  const proven = { ...named, profile, did: key.did, contentDigest }
-  const agentFault =
-    agentFaultOf(settings, received, input, key, profile) ??
-    (await policyFault(settings, { ...key, keyid, signatureAgent }))
-  if (agentFault !== null) return refused(agentFault, proven)
-  const replay = await recordNonce(settings, received.method, input, profile, key.publicKey)
-  if (replay !== 'checked' && replay !== 'unchecked') return refused(replay, proven)
-  const digest = digestOf(contentDigest, received.hasContent, request.body)
-  if (digest === 'mismatch') return refused('digest', { ...proven, replay })
-  return { ...proven, verdict: 'verified', reason: null, status: 200, replay, digest }
+/** The result for a signature that does not count for a reason that its verifier has found. */
+export function refuseSignature(
+  { known }: ReadSignature,
+  reason: SignatureReason,
+): SignatureResult {
+  return refused(reason, known)
+}
+
+/**
+ * The second step: verifies the signature with the key that was found for it.
+ * @returns a result if it does not count
+ */
+export async function proveKey(
+  signature: ReadSignature,
+  key: SigningKey,
+  verify: VerifyBytes,
+): Promise<ProvenSignature | SignatureResult> {
+  const { input, received } = signature
+  const fault = await keyOrSignatureFault(signature, key, verify)
+  if (fault !== null) return refused(fault, signature.known)
+  const isCovered = covers(input, 'content-digest')
+  const contentDigest = isCovered ? fieldValue(received.fields, 'content-digest') : null
+  const known = { ...signature.known, did: key.did, contentDigest }
+  const agentFault = agentFaultOf(signature, key)
+  return agentFault === null ? { ...signature, key, known } : refused(agentFault, known)
+}
+
+/**
+ * The last step: records the nonce, and compares the digest with the body, if that is visible.
+ * @param nonces null: the caller detects replays itself
+ */
+export async function acceptOnce(
+  { input, profile, received, key, known }: ProvenSignature,
+  nonces: NonceStore | null,
+): Promise<SignatureResult> {
+  const replay = await recordNonce(nonces, received.method, input, profile, key.publicKey)
+  if (replay !== 'checked' && replay !== 'unchecked') return refused(replay, known)
+  const digest = digestOf(known.contentDigest, received.hasContent, received.body)
+  if (digest === 'mismatch') return refused('digest', { ...known, replay })
+  return { ...known, verdict: 'verified', reason: null, status: 200, replay, digest }
 }
 
 type Known = Omit<SignatureResult, 'verdict' | 'reason' | 'status'>
@@ -189,7 +253,7 @@ function refused(reason: SignatureReason, known: Known): SignatureResult {
 
 /** Only what was sent to one of the audiences counts: a site could forward to us what was signed for itself. */
 function receive(
-  { audiences, hosts }: Settings,
+  { audiences, hosts, origins }: Settings,
   request: RawRequest,
   fields: HeaderFields,
 ): Received | SignatureReason {
@@ -197,26 +261,24 @@ function receive(
   const authority = readAuthority(request, fields)
   if (authority === null) return 'bad-host'
   if (!hosts.has(authority)) return 'authority'
-  const { method, scheme } = request
+  const { method, scheme, target, body } = request
   const origin = `${scheme}://${authority}`
-  // `@authority` does not cover the scheme, so what was captured on http would verify as https.
-  if (scheme === 'http' && !isLoopback(new URL(origin).hostname)) return 'insecure'
-  if (!audiences.includes(origin)) return scheme === 'http' ? 'insecure' : 'authority'
-  const path = readPath(request.target, origin)
+  if (!origins.has(origin)) return scheme === 'http' ? 'insecure' : 'authority'
+  const path = readPath(target, origin)
   if (path === null) return 'bad-path'
-  return { method, origin, fields, hasContent: requestHasContent(request, fields), ...path }
+  return { method, origin, fields, hasContent: requestHasContent(request, fields), body, ...path }
 }
 
 /** @returns the profile whose components the signature covers; null if there is none that counts here */
 function profileOf(
-  { naming, profile }: Settings,
+  { agentHeaders, profile }: Settings,
   received: Received,
   input: SignatureInput,
 ): SignatureProfile | null {
   const parts = { ...received, hasQuery: received.query !== null }
   const agent = { name: 'signature-agent', key: null }
-  const required = strictComponents(parts, agent, naming.idHeader)
-  const idHeader = naming.idHeader.toLowerCase()
+  const required = strictComponents(parts, agent, agentHeaders)
+  const [idHeader] = agentHeaders
   const missing = required.filter(({ name }) => name !== idHeader && !covers(input, name))
   // `@query` has the same value for a lone `?` as for no query.
   const extraQuery = !parts.hasQuery && covers(input, '@query')
@@ -248,11 +310,11 @@ function testKeyFault(
 }
 
 async function keyOrSignatureFault(
-  { verifySignature }: Settings,
-  received: Received,
-  { alg, keyid, components, params, signature }: SignatureInput,
+  { input, received }: ReadSignature,
   { publicKey }: SigningKey,
+  verify: VerifyBytes,
 ): Promise<SignatureReason | null> {
+  const { alg, keyid, components, params, signature } = input
   if (thumbprintOf(publicKey) !== keyid) return 'unknown-key'
   if (alg !== null && alg !== 'ed25519') return 'algorithm'
   let base: string
@@ -263,7 +325,7 @@ async function keyOrSignatureFault(
     throw error
   }
   if (signature.length !== 64) return 'bad-signature'
-  return (await verifySignature(publicKey, utf8(base), signature)) ? null : 'bad-signature'
+  return (await verify(publicKey, utf8(base), signature)) ? null : 'bad-signature'
 }
 
 /** Thumbprints by the bytes that a lookup returned: those who cache keys return the same again. */
@@ -277,11 +339,8 @@ function thumbprintOf(publicKey: Uint8Array): string {
 
 /** What the certificate says against an agent that holds its key. */
 function agentFaultOf(
-  { naming }: Settings,
-  { fields }: Received,
-  input: SignatureInput,
+  { expected: { naming }, received: { fields }, input, profile }: ReadSignature,
   { did, status }: SigningKey,
-  profile: SignatureProfile,
 ): SignatureReason | null {
   // Agents of a Countersign issuer can always sign everything.
   if (profile === 'wba' && did !== null) return 'components'
@@ -295,15 +354,8 @@ function agentFaultOf(
   return status === 'suspended' || status === 'revoked' ? status : null
 }
 
-async function policyFault(
-  { admit = () => true }: Settings,
-  key: ProvenKey,
-): Promise<SignatureReason | null> {
-  return (await admit(key)) ? null : 'not-admitted'
-}
-
 async function recordNonce(
-  { nonces }: Settings,
+  nonces: NonceStore | null,
   method: string,
   { nonce, keyid, created, expires }: SignatureInput,
   profile: SignatureProfile,
