@@ -2,8 +2,7 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { Agent, isSignature, newKey, Registry, type Signer } from '@countersign/sdk'
-import { decide } from '../packages/gateway/src/decision/decide.ts'
-import { outcomeOf } from '../packages/gateway/src/decision/outcome.ts'
+import { decide, outcomeOf } from '../packages/gateway/src/decision/decide.ts'
 import { gateway } from '../packages/gateway/src/fetch.ts'
 import { TrustedIssuer } from '../packages/gateway/src/issuers/trusted-issuers.ts'
 import { readPolicy } from '../packages/gateway/src/policy/read-policy.ts'
@@ -116,7 +115,9 @@ async function measureDecisions(
   const policy = readPolicy({ requireProof: true }, naming)
   const caller = { kind: 'named', did, proof: 'signature' } as const
   const decideOnce = async () => {
-    const evidence = await trusted.evidence({ did, keyid, certificate, staple }, () => null)
+    const verified = await trusted.certificate(certificate, did, keyid)
+    if (typeof verified === 'string') throw new Error(verified)
+    const evidence = await trusted.evidence(verified, staple, null)
     if (typeof evidence === 'string') throw new Error(evidence)
     const verdict = decide(policy, naming.idHeader, caller, evidence.lookup)
     return outcomeOf({ naming, policy }, caller, verdict, evidence.basis)

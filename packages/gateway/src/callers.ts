@@ -1,6 +1,8 @@
-import type { SignatureResult } from '@countersign/protocol'
 import type { Caller, LookupResult } from './decision/decide.ts'
-import type { AgentData, Decision, RequestSignature } from './decision/decision.ts'
+import type { AgentData } from './decision/decision.ts'
+import type { SessionReader } from './options.ts'
+import type { ReadOptions } from './read-options.ts'
+import type { GatewayRequest } from './request/gateway-request.ts'
 
 export type NamedCaller = Extract<Caller, { kind: 'named' }>
 /** A caller with a session, and the number of the key with which it signed in. */
@@ -10,32 +12,22 @@ export interface SessionCaller extends NamedCaller {
 export type AnonymousKind = 'none' | 'unreadable' | 'conflict'
 export type AnonymousCaller = Extract<Caller, { kind: AnonymousKind }>
 
-/** Of a signed request at a gateway without audiences. */
-export const NO_AUDIENCE: RequestSignature = {
-  verdict: 'unverified',
-  reason: 'no-audience',
-  keyid: null,
-  signatureAgent: null,
-  profile: null,
-  replay: 'unchecked',
-  digest: 'unchecked',
-  contentDigest: null,
-}
-
-/** For the decision. The digest counts only with the signature. */
-export function signatureOf(result: SignatureResult): RequestSignature {
-  const { verdict, reason, keyid, signatureAgent, profile, replay, digest } = result
-  const contentDigest = verdict === 'verified' ? result.contentDigest : null
-  const url = signatureAgent?.url ?? null
-  return { verdict, reason, keyid, signatureAgent: url, profile, replay, digest, contentDigest }
-}
-
-/** Whose rate limit a request takes from; null: its address. */
-export function limitKey({ did, status, proofOfPossession, directory }: Decision): string | null {
-  if (directory !== null) return `directory ${directory}`
-  if (did === null || status === null) return null
-  // Separate, so that a caller without proof cannot use up the limit of the agent that it names.
-  return `${proofOfPossession ? 'proven' : 'named'} ${did}`
+/** The caller of a request with a session. Null without a bearer token; resolves to null if it is no valid session. */
+export function sessionOf(
+  { authorization, raw }: GatewayRequest,
+  sessions: SessionReader,
+  { audiences }: Pick<ReadOptions, 'audiences'>,
+): Promise<SessionCaller | null> | null {
+  const token = bearerToken(authorization)
+  if (token === null) return null
+  return sessions.session(token).then((session) => {
+    if (session === null) return null
+    const { did, keySequence = 1, audience } = session
+    // One of the sites behind could use the sessions that it receives at the others.
+    const isElsewhere =
+      audiences.length > 1 && audience !== undefined && !isAt(raw().authority, audience)
+    return isElsewhere ? null : { kind: 'named', did, proof: 'session', keySequence }
+  })
 }
 
 /** Whether a session was issued for a later key than the cache has. */
@@ -54,22 +46,13 @@ export function hasEnded(caller: NamedCaller | SessionCaller, result: LookupResu
 }
 
 /** Whether an authority, such as `shop.example:443`, is that of an origin. */
-export function isAt(authority: string, origin: string): boolean {
+function isAt(authority: string, origin: string): boolean {
   const { protocol } = new URL(origin)
   const url = `${protocol}//${authority}`
   return URL.canParse(url) && new URL(url).origin === origin
 }
 
 /** RFC 6750 section 2.1. */
-export function bearerToken(authorization: string | null): string | null {
+function bearerToken(authorization: string | null): string | null {
   return (authorization && /^Bearer +(\S+)$/i.exec(authorization)?.[1]) || null
-}
-
-/** Null if the framework cannot determine it. */
-export function addressOf({ address }: { readonly address: () => string | null }): string | null {
-  try {
-    return address()
-  } catch {
-    return null
-  }
 }

@@ -1,14 +1,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Outcome } from './decision/decide.ts'
 import type { Decision, Denial } from './decision/decision.ts'
-import type { Outcome } from './decision/outcome.ts'
-import { denialFor, mergeVary } from './denial.ts'
+import { callOnRefused, denialFor, headersWithoutBody, mergeVary, type Refused } from './denial.ts'
 import { Gate } from './gate.ts'
 import type { Closeable, GatewayOptions } from './options.ts'
-import { callOnRefused, headersWithoutBody, type Refused } from './refused.ts'
-import { isSigned } from './request/is-signed.ts'
-import { addForwardedHeaders, headerOf, stripIdentityHeaders } from './request/node-headers.ts'
-import { isPreflight } from './request/preflight.ts'
-import { rawNodeRequest } from './request/raw-node-request.ts'
+import { isPreflight, isSigned } from './request/gateway-request.ts'
+import {
+  addForwardedHeaders,
+  headerOf,
+  rawNodeRequest,
+  stripIdentityHeaders,
+} from './request/node-request.ts'
 
 declare global {
   namespace Express {

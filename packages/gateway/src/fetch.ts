@@ -1,14 +1,16 @@
 import type { Decision } from './decision/decision.ts'
-import { denialFor } from './denial.ts'
+import { customResponse, denialFor, type Refused } from './denial.ts'
 import { Gate } from './gate.ts'
 import type { Closeable, GatewayOptions } from './options.ts'
-import { customResponse, type Refused } from './refused.ts'
-import { isSigned } from './request/is-signed.ts'
-import { isPreflight } from './request/preflight.ts'
-import { bodyReader, rawWebRequest } from './request/raw-web-request.ts'
-import { addVary, replaceIdentityHeaders } from './request/web-headers.ts'
-import { targetOf } from './request/web-target.ts'
-import { withHeaders } from './request/with-headers.ts'
+import { isPreflight, isSigned } from './request/gateway-request.ts'
+import {
+  addVary,
+  bodyReader,
+  rawWebRequest,
+  replaceIdentityHeaders,
+  targetOf,
+  withHeaders,
+} from './request/web-request.ts'
 
 /** Options of the gateway for fetch handlers. */
 export interface FetchGatewayOptions extends GatewayOptions {

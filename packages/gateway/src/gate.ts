@@ -1,49 +1,49 @@
-import { didOf, type Naming, type NonceStore, parseDidOrTail } from '@countersign/protocol'
+import {
+  didOf,
+  type Naming,
+  type NonceStore,
+  parseDidOrTail,
+  refuseSignature,
+  type SignatureResult,
+} from '@countersign/protocol'
 import { type KeyDirectories, keyDirectories, memoryNonceStore } from '@countersign/sdk'
 import { AgentCache } from './agent-cache.ts'
 import { BoundedMap } from './bounded-map.ts'
 import {
   type AnonymousCaller,
   type AnonymousKind,
-  addressOf,
-  bearerToken,
   hasEnded,
-  isAt,
   isBefore,
-  limitKey,
   type NamedCaller,
-  NO_AUDIENCE,
   type SessionCaller,
-  signatureOf,
+  sessionOf,
 } from './callers.ts'
 import {
   type Caller,
   decide,
   failureVerdict,
   type LookupResult,
-  PREFLIGHT,
-  strictest,
-  type Verdict,
-} from './decision/decide.ts'
-import type { Basis } from './decision/decision.ts'
-import {
   type Outcome,
   outcomeOf,
+  PREFLIGHT,
   rateLimitedOutcome,
   signedOutcome,
+  strictest,
   unverifiedOutcome,
-} from './decision/outcome.ts'
+  type Verdict,
+} from './decision/decide.ts'
+import type { Basis, CertificateFault } from './decision/decision.ts'
 import { type AcceptedProofs, varyHeader } from './denial.ts'
-import { TrustedIssuer } from './issuers/trusted-issuers.ts'
+import { type TrustedIssuer, trustedIssuers } from './issuers/trusted-issuers.ts'
 import { isLogFinal, type LoggedKeys, loggedKeysFor } from './logged-keys.ts'
-import type { DecidedRequest, GatewayOptions, RegistryClient } from './options.ts'
+import type { DecidedRequest, GatewayOptions } from './options.ts'
 import type { Policy } from './policy/policy.ts'
 import { pathOf, RouteMatcher } from './policy/route-matcher.ts'
-import { readOptions } from './read-options.ts'
-import { addressKey } from './request/address-key.ts'
+import { type ReadOptions, readOptions } from './read-options.ts'
+import { addressOf, limitKey } from './request/address-key.ts'
 import type { GatewayRequest } from './request/gateway-request.ts'
 import { identityHeaderMatcher } from './request/identity-headers.ts'
-import { SignatureChecker, type Signer } from './signatures.ts'
+import { NO_AUDIENCE, Signatures, type Signer } from './signatures.ts'
 import { TokenBuckets } from './token-buckets.ts'
 
 /** What an adapter adds to the options of a gateway. */
@@ -70,25 +70,22 @@ export class Gate {
   /** The `Vary` value for every response behind the gateway. */
   readonly vary: string
   readonly #options: GatewayOptions
-  readonly #registry: RegistryClient
+  readonly #settings: ReadOptions
   readonly #routes: RouteMatcher
   readonly #agents: AgentCache<Outcome>
   readonly #buckets: TokenBuckets
   readonly #nonces: NonceStore
   readonly #directories: KeyDirectories
-  readonly #severalAudiences: boolean
   /** Null without audiences. */
-  readonly #signatures: SignatureChecker | null
+  readonly #signatures: Signatures | null
   readonly #trusted: readonly TrustedIssuer[]
   /** Null if the policy has no `requireLogged`. */
   readonly #logged: LoggedKeys | null
-  readonly #bases: Readonly<Record<'service' | 'cache', Basis>>
   readonly #unsubscribe: (() => void) | undefined
-  readonly #now: () => number
   readonly #preflightOutcome: Outcome
   /** Parsed identification headers, by their text. */
   readonly #callers = new BoundedMap<string, NamedCaller>(MAX_CALLERS)
-  /** Outcomes for callers without an agent, by the index of the rules. They never change. */
+  /** Outcomes for callers without an agent, by the slot of the rules (`#slotOf`). They never change. */
   readonly #anonymousOutcomes: Readonly<Record<AnonymousKind, Outcome[]>> = {
     none: [],
     unreadable: [],
@@ -100,67 +97,51 @@ export class Gate {
    * @throws PolicyError listing every mistake in the options
    */
   constructor(options: GateOptions, previous?: Gate) {
-    const { registry, naming, policy, audiences, issuer, signInUrl } = readOptions(options)
-    const { now = monotonic, clock = Date.now, timeoutMs = 2000 } = options
+    const settings = readOptions(options)
+    const { naming, policy, audiences, issuer, now } = settings
     this.naming = naming
     this.policy = policy
-    this.signInUrl = signInUrl
-    this.#severalAudiences = audiences.length > 1
+    this.signInUrl = settings.signInUrl
     this.idHeader = naming.idHeader.toLowerCase()
     this.isIdentityHeader = identityHeaderMatcher(naming.idHeader)
-    this.accepts = {
-      sessions: options.sessions !== undefined,
-      signatures: audiences.length > 0,
-    }
+    this.accepts = { sessions: options.sessions !== undefined, signatures: audiences.length > 0 }
     this.vary = varyHeader(naming, this.accepts)
     this.#options = options
+    this.#settings = settings
     this.#routes = new RouteMatcher(policy)
-    this.#registry = registry
-    this.#now = now
-    const cacheMs = policy.cacheSeconds * 1000
-    const withGrade = this.#routes.all.some(({ minimumGrade }) => minimumGrade !== null)
     this.#preflightOutcome = outcomeOf(this, ANONYMOUS, PREFLIGHT, null)
-    const withKey =
-      this.accepts.signatures ||
-      this.accepts.sessions ||
-      this.#routes.all.some((each) => each.minimumKeyAgeSeconds > 0 || each.requireLogged !== null)
-    this.#agents = new AgentCache({ registry, cacheMs, timeoutMs, withGrade, withKey, now })
+    this.#agents = new AgentCache(settings)
+    const isKept = (part: 'directories' | 'limit') =>
+      JSON.stringify(previous?.policy[part]) === JSON.stringify(policy[part])
     // A new store would not know which nonces were used.
     this.#nonces = options.nonces ?? (previous ? previous.#nonces : memoryNonceStore())
-    const sameDirectories =
-      JSON.stringify(previous?.policy.directories) === JSON.stringify(policy.directories)
     this.#directories =
-      sameDirectories && previous
+      previous && isKept('directories')
         ? previous.#directories
         : keyDirectories(policy.directories, { fetch: options.fetchDirectory, now })
-    const { maxStaleSeconds } = policy.offline
-    const trust = { maxStaleSeconds, service: { issuer, base: registry.service }, timeoutMs }
-    const followed = options.followsIssuers ? policy.trust : []
-    this.#trusted = followed.map(
-      (each) => new TrustedIssuer(each, { ...trust, elapsed: now, now: clock }),
-    )
-    this.#logged = loggedKeysFor(this.#routes.all, {
-      ...{ issuer, registry, trusted: this.#trusted, header: naming.idHeader, timeoutMs, now },
-    })
-    this.#bases = {
-      service: { issuer, source: 'service', statusAgeSeconds: 0 },
-      cache: { issuer, source: 'cache', statusAgeSeconds: policy.cacheSeconds },
-    }
+    this.#trusted = options.followsIssuers ? trustedIssuers(settings) : []
     this.#signatures = this.accepts.signatures
-      ? new SignatureChecker({
-          ...{ audiences, issuer, naming, now, clock, agents: this.#agents, bases: this.#bases },
-          ...{ nonces: this.#nonces, directories: this.#directories, trusted: this.#trusted },
+      ? new Signatures({
+          ...settings,
+          agents: this.#agents,
+          nonces: this.#nonces,
+          directories: this.#directories,
+          trusted: this.#trusted,
         })
       : null
+    this.#logged = loggedKeysFor(this.#routes.all, { ...settings, trusted: this.#trusted })
+    this.#buckets = previous && isKept('limit') ? previous.#buckets : new TokenBuckets(policy.limit)
+    if (previous !== undefined) this.#learnFrom(previous)
     const own = this.#trusted.find((each) => each.issuer === issuer)
     this.#unsubscribe = own?.follower.onRestricted((did) => this.#agents.restrict(did))
-    this.#buckets = new TokenBuckets(policy.limit)
-    if (previous === undefined) return
-    if (previous.#registry === registry) this.#agents.copyFrom(previous.#agents)
-    if (previous.#logged) this.#logged?.copyFrom(previous.#logged)
-    const { requests, seconds } = previous.policy.limit
-    const sameLimit = requests === policy.limit.requests && seconds === policy.limit.seconds
-    if (sameLimit) this.#buckets = previous.#buckets
+  }
+
+  /** Takes over the cached answers and logged keys that still apply. */
+  #learnFrom(previous: Gate): void {
+    if (previous.#settings.registry === this.#settings.registry) {
+      this.#agents.copyFrom(previous.#agents)
+    }
+    if (previous.#logged !== null) this.#logged?.copyFrom(previous.#logged)
   }
 
   /** Stops following issuers, unless another gate of this process does. Requests are still decided. */
@@ -187,132 +168,134 @@ export class Gate {
 
   #decide(request: GatewayRequest): Outcome | Promise<Outcome> {
     if (request.preflight && this.policy.preflight === 'pass') return this.#preflightOutcome
-    const rules = this.#routes.find(request.method, request.target)
-    const session = this.#sessionOf(request)
-    if (request.signed) return this.#decideSigned(request, rules, session)
-    if (session === null) return this.#decideByRules(request, rules, null)
-    return session.then((each) => this.#decideByRules(request, rules, each))
-  }
-
-  /** Null if the request has no bearer token; resolves to null if it is no valid session. */
-  #sessionOf({ authorization, raw }: GatewayRequest): Promise<SessionCaller | null> | null {
+    const ruleIndex = this.#routes.find(request.method, request.target)
     const { sessions } = this.#options
-    const token = sessions === undefined ? null : bearerToken(authorization)
-    if (sessions === undefined || token === null) return null
-    return sessions.session(token).then((session) => {
-      if (session === null) return null
-      const { did, keySequence = 1, audience } = session
-      // One of the sites behind could use the sessions that it receives at the others.
-      const isElsewhere =
-        this.#severalAudiences && audience !== undefined && !isAt(raw().authority, audience)
-      return isElsewhere ? null : { kind: 'named', did, proof: 'session', keySequence }
-    })
-  }
-
-  async #decideSigned(
-    request: GatewayRequest,
-    rules: number,
-    session: Promise<SessionCaller | null> | null,
-  ): Promise<Outcome> {
-    const signedIn = await session
-    if (this.#signatures === null) {
-      const outcome = await this.#decideByRules(request, rules, signedIn)
-      return unverifiedOutcome(this, outcome, NO_AUDIENCE, 401)
-    }
-    const inShadow = this.policy.mode === 'shadow'
-    const { result, signer, lookup, basis, certificateFault } = await this.#signatures.check(
-      request.raw(),
-      async (each, known) => {
-        const lookup = await this.#withLog(rules, each, known.lookup, known.basis)
-        const isAdmitted = inShadow || this.#verdict(rules, each, lookup).action !== 'deny'
-        return { lookup, isAdmitted }
-      },
-      request.readBody,
-    )
-    const { status } = result
-    const signature = signatureOf(result)
-    if (certificateFault !== null) {
-      const outcome = this.#evaluate(rules, { kind: certificateFault }, null, null)
-      return signedOutcome(this, outcome, signature)
-    }
-    if (signer !== null) {
-      const other =
-        (signedIn !== null && !(signer.kind === 'named' && signer.did === signedIn.did)) ||
-        this.#namesAnother(request.identification, signer)
-      const caller = other ? CONFLICT : signer
-      const outcome = this.#evaluate(rules, caller, other ? null : lookup, basis)
-      return this.#applyLimit(request, signedOutcome(this, outcome, signature))
-    }
-    if (result.verdict === 'unverified') {
-      const outcome = await this.#decideByRules(request, rules, signedIn)
-      const proofStatus = status === 429 || status === 503 ? status : 401
-      return unverifiedOutcome(this, outcome, signature, proofStatus)
-    }
-    const caller = {
-      kind: 'signature-invalid',
-      status: status === 400 || status === 403 ? status : 401,
-    } as const
-    return signedOutcome(this, this.#evaluate(rules, caller, null, null), signature)
+    const session = sessions === undefined ? null : sessionOf(request, sessions, this.#settings)
+    if (request.signed) return this.#decideSigned(request, ruleIndex, session)
+    if (session === null) return this.#decideByRules(request, ruleIndex, null)
+    return session.then((each) => this.#decideByRules(request, ruleIndex, each))
   }
 
   /**
-   * @param rules their index in `#routes.all`, or -1 for all of them
-   * @param session a valid session, if any
+   * A signed request, step by step: parse, certificate or lookup, key and signature, log and policy, nonce and body, decision. The nonces
+   * of those whom the policy refuses are not recorded.
    */
+  async #decideSigned(
+    request: GatewayRequest,
+    ruleIndex: number | null,
+    session: Promise<SessionCaller | null> | null,
+  ): Promise<Outcome> {
+    const signedIn = await session
+    const signatures = this.#signatures
+    const unproven = (result: SignatureResult, fault: CertificateFault | null = null) =>
+      this.#decideUnproven(request, ruleIndex, signedIn, result, fault)
+    if (signatures === null) return unproven(NO_AUDIENCE)
+
+    const signature = signatures.read(request.raw())
+    if ('verdict' in signature) return unproven(signature)
+
+    const found = await signatures.findKey(signature)
+    if ('fault' in found) {
+      return unproven(refuseSignature(signature, found.fault), found.certificateFault)
+    }
+    const proven = await signatures.prove(signature, found.key)
+    if ('verdict' in proven) return unproven(proven)
+
+    const { signer, basis } = found
+    const lookup = await this.#withLog(ruleIndex, signer, found.lookup, basis)
+    const isAdmitted =
+      this.policy.mode === 'shadow' || this.#verdict(ruleIndex, signer, lookup).action !== 'deny'
+
+    const result = isAdmitted
+      ? await signatures.accept(proven, request.readBody)
+      : refuseSignature(proven, 'not-admitted')
+    if (isAdmitted && result.verdict !== 'verified') return unproven(result)
+
+    const outcome = this.#namesAnother(request.identification, signedIn, signer)
+      ? this.#evaluate(ruleIndex, CONFLICT, null, basis)
+      : this.#evaluate(ruleIndex, signer, lookup, basis)
+    return this.#applyLimit(request, signedOutcome(this, outcome, result))
+  }
+
+  /** A signature that proves nothing: the request is refused if it is invalid, and decided without it if that is not known. */
+  async #decideUnproven(
+    request: GatewayRequest,
+    ruleIndex: number | null,
+    session: SessionCaller | null,
+    result: SignatureResult,
+    certificateFault: CertificateFault | null,
+  ): Promise<Outcome> {
+    if (result.verdict === 'unverified' && certificateFault === null) {
+      const outcome = await this.#decideByRules(request, ruleIndex, session)
+      return unverifiedOutcome(this, outcome, result)
+    }
+    const status = result.status === 400 || result.status === 403 ? result.status : 401
+    const caller: Caller =
+      certificateFault === null ? { kind: 'signature-invalid', status } : { kind: certificateFault }
+    return signedOutcome(this, this.#evaluate(ruleIndex, caller, null, null), result)
+  }
+
+  /** @param session a valid session, if any */
   #decideByRules(
     request: GatewayRequest,
-    rules: number,
+    ruleIndex: number | null,
     session: SessionCaller | null,
   ): Outcome | Promise<Outcome> {
     const caller = this.#callerOf(request.identification, session)
+    const slot = this.#slotOf(ruleIndex)
     if (caller.kind !== 'named') {
       const outcomes = this.#anonymousOutcomes[caller.kind]
-      outcomes[rules + 1] ??= this.#evaluate(rules, caller, null, null)
-      return this.#applyLimit(request, outcomes[rules + 1] as Outcome)
+      outcomes[slot] ??= this.#evaluate(ruleIndex, caller, null, null)
+      return this.#applyLimit(request, outcomes[slot])
     }
     const cached = this.#agents.getFresh(caller.did)
     if (cached === undefined || isBefore(cached.agent, caller)) {
-      return this.#decideByService(request, rules, caller)
+      return this.#decideByService(request, ruleIndex, caller)
     }
-    if (hasEnded(caller, { kind: 'answered', agent: cached.agent })) {
-      return this.#applyLimit(request, this.#evaluate(rules, SESSION_ENDED, null, null))
+    const answer = { kind: 'answered', agent: cached.agent } as const
+    if (hasEnded(caller, answer)) {
+      return this.#applyLimit(request, this.#evaluate(ruleIndex, SESSION_ENDED, null, null))
     }
-    const index = 2 * (rules + 1) + (caller.proof === 'none' ? 0 : 1)
+    const index = 2 * slot + (caller.proof === 'none' ? 0 : 1)
     const known = cached.derived[index]
     if (known !== undefined) return this.#applyLimit(request, known)
-    const basis = this.#bases.cache
+    const basis = this.#settings.bases.cache
     const decideOn = (result: LookupResult | null): Outcome => {
-      const outcome = this.#evaluate(rules, caller, result, basis)
+      const outcome = this.#evaluate(ruleIndex, caller, result, basis)
       if (isLogFinal(result)) cached.derived[index] = outcome
       return this.#applyLimit(request, outcome)
     }
-    const answer = { kind: 'answered', agent: cached.agent } as const
-    const result = this.#withLog(rules, caller, answer, basis)
+    const result = this.#withLog(ruleIndex, caller, answer, basis)
     return result instanceof Promise ? result.then(decideOn) : decideOn(result)
+  }
+
+  /** Where outcomes by some rules are remembered. */
+  #slotOf(ruleIndex: number | null): number {
+    return ruleIndex ?? this.#routes.all.length
   }
 
   async #decideByService(
     request: GatewayRequest,
-    rules: number,
+    ruleIndex: number | null,
     caller: NamedCaller | SessionCaller,
   ): Promise<Outcome> {
-    const basis = this.#bases.service
+    const basis = this.#settings.bases.service
     const answer = await this.#agents.lookup(caller.did)
     const current = hasEnded(caller, answer) ? SESSION_ENDED : caller
-    const result = await this.#withLog(rules, current, answer, basis)
-    return this.#applyLimit(request, this.#evaluate(rules, current, result, basis))
+    const result = await this.#withLog(ruleIndex, current, answer, basis)
+    return this.#applyLimit(request, this.#evaluate(ruleIndex, current, result, basis))
   }
 
   /** Adds whether the key of the agent is logged, if a decision by these rules depends on it. */
   #withLog(
-    rules: number,
+    ruleIndex: number | null,
     caller: Caller,
     result: LookupResult | null,
     basis: Basis | null,
   ): LookupResult | null | Promise<LookupResult> {
     const issuer = basis?.issuer ?? null
     if (this.#logged === null || result === null || issuer === null) return result
-    return this.#logged.complete(result, { rules: this.#routes.rulesAt(rules), caller, issuer })
+    return this.#logged.complete(result, { rules: this.#routes.rulesAt(ruleIndex), caller, issuer })
   }
 
   #callerOf(
@@ -327,13 +310,19 @@ export class Gate {
   }
 
   /**
-   * Whether the identification header names another agent than the one that signed. The verifier compares them for agents of the
-   * service; those of other issuers may have another identification header.
+   * Whether the identification header or the session names another agent than the one that signed. The verifier compares the header for
+   * agents of the service; those of other issuers may have another identification header.
    */
-  #namesAnother(identification: string | null, signer: Signer): boolean {
-    if (identification === null || signer.kind !== 'named') return false
+  #namesAnother(
+    identification: string | null,
+    session: SessionCaller | null,
+    signer: Signer,
+  ): boolean {
+    const did = signer.kind === 'named' ? signer.did : null
+    if (session !== null && session.did !== did) return true
+    if (identification === null || did === null || identification === did) return false
     const named = this.#callers.get(identification) ?? this.#parse(identification)
-    return signer.did !== identification && signer.did !== named?.did
+    return named?.did !== did
   }
 
   #parse(identification: string): NamedCaller | null {
@@ -345,7 +334,7 @@ export class Gate {
   }
 
   #evaluate(
-    rules: number,
+    ruleIndex: number | null,
     caller: Caller,
     result: LookupResult | null,
     basis: Basis | null,
@@ -354,20 +343,22 @@ export class Gate {
       result?.kind === 'answered' || basis === null
         ? basis
         : { ...basis, source: null, statusAgeSeconds: null }
-    return outcomeOf(this, caller, this.#verdict(rules, caller, result), known)
+    return outcomeOf(this, caller, this.#verdict(ruleIndex, caller, result), known)
   }
 
-  #verdict(rules: number, caller: Caller, result: LookupResult | null): Verdict {
+  #verdict(ruleIndex: number | null, caller: Caller, result: LookupResult | null): Verdict {
     return strictest(
-      this.#routes.rulesAt(rules).map((each) => decide(each, this.naming.idHeader, caller, result)),
+      this.#routes
+        .rulesAt(ruleIndex)
+        .map((each) => decide(each, this.naming.idHeader, caller, result)),
     )
   }
 
   /** Refuses with 429 if the action is `limit` and the rate limit is exceeded. */
   #applyLimit(request: GatewayRequest, outcome: Outcome): Outcome {
     if (outcome.decision.action !== 'limit') return outcome
-    const key = limitKey(outcome.decision) ?? addressKey(addressOf(request) ?? '')
-    const seconds = this.#buckets.take(key, this.#now())
+    const key = limitKey(outcome.decision, request)
+    const seconds = this.#buckets.take(key, this.#settings.now())
     return seconds === 0 ? outcome : rateLimitedOutcome(this, outcome, seconds)
   }
 
@@ -391,8 +382,6 @@ export class Gate {
 }
 
 const MAX_CALLERS = 1_000
-/** One function for all gates, so that those of a process share the followers of issuers. */
-const monotonic = () => performance.now()
 const ANONYMOUS: AnonymousCaller = { kind: 'none' }
 const UNREADABLE: AnonymousCaller = { kind: 'unreadable' }
 const CONFLICT: AnonymousCaller = { kind: 'conflict' }

@@ -2,16 +2,18 @@ import type { IncomingMessage } from 'node:http'
 import type { RawRequest } from '@countersign/protocol'
 import type { Context, MiddlewareHandler } from 'hono'
 import type { Decision } from './decision/decision.ts'
-import { denialFor } from './denial.ts'
+import { customResponse, denialFor, type Refused } from './denial.ts'
 import { Gate } from './gate.ts'
 import type { Closeable, GatewayOptions } from './options.ts'
-import { customResponse, type Refused } from './refused.ts'
-import { isSigned } from './request/is-signed.ts'
-import { isPreflight } from './request/preflight.ts'
-import { rawNodeRequest } from './request/raw-node-request.ts'
-import { bodyReader, rawWebRequest } from './request/raw-web-request.ts'
-import { addVary, replaceIdentityHeaders } from './request/web-headers.ts'
-import { targetOf } from './request/web-target.ts'
+import { isPreflight, isSigned } from './request/gateway-request.ts'
+import { rawNodeRequest } from './request/node-request.ts'
+import {
+  addVary,
+  bodyReader,
+  rawWebRequest,
+  replaceIdentityHeaders,
+  targetOf,
+} from './request/web-request.ts'
 
 declare module 'hono' {
   interface ContextVariableMap {

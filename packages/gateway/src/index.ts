@@ -7,6 +7,7 @@ export {
 } from '@countersign/sdk'
 export type { Action, Decision, Proof, Refusal, RequestSignature } from './decision/decision.ts'
 export type { Reason, ReasonCode } from './decision/reasons.ts'
+export type { Refused } from './denial.ts'
 export type {
   AgentSessionData,
   Closeable,
@@ -34,4 +35,3 @@ export {
   type RedisNonceStoreOptions,
   redisNonceStore,
 } from './redis-nonce-store.ts'
-export type { Refused } from './refused.ts'

@@ -9,5 +9,4 @@ export { LEVELS, type Level, type Policy, type PolicyInput, type Route } from '.
 export { PolicyError } from './policy/policy-error.ts'
 export { RouteMatcher } from './policy/route-matcher.ts'
 export type { GatewayRequest } from './request/gateway-request.ts'
-export { isSigned } from './request/is-signed.ts'
-export { isPreflight } from './request/preflight.ts'
+export { isPreflight, isSigned } from './request/gateway-request.ts'

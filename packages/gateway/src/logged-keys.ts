@@ -2,6 +2,7 @@ import {
   type KeyProofFault,
   keyThumbprint,
   type LogPolicy,
+  type Naming,
   parsePolicy,
   verifyKeyProof,
 } from '@countersign/protocol'
@@ -199,7 +200,8 @@ export class LoggedKeys {
   }
 }
 
-interface LogSources extends Omit<LoggedKeysOptions, 'policies'> {
+interface LogSources extends Pick<LoggedKeysOptions, 'timeoutMs' | 'now'> {
+  readonly naming: Naming
   /** The service, by its public origin, and how it is asked. */
   readonly issuer: string
   readonly registry: RegistryClient
@@ -209,7 +211,7 @@ interface LogSources extends Omit<LoggedKeysOptions, 'policies'> {
 /** Null if no rules require that keys are logged. */
 export function loggedKeysFor(
   rules: readonly Rules[],
-  { issuer, registry, trusted, ...options }: LogSources,
+  { issuer, registry, trusted, naming, timeoutMs, now }: LogSources,
 ): LoggedKeys | null {
   const policies = rules.flatMap(({ requireLogged }) => requireLogged?.policy ?? [])
   if (policies.length === 0) return null
@@ -217,7 +219,8 @@ export function loggedKeysFor(
     trusted.map((each) => [each.issuer, new Registry(each.issuer, { naming: each.naming })]),
   )
   if (registry.logProof !== undefined) clients.set(issuer, registry as LogClient)
-  return new LoggedKeys(clients, { ...options, policies: [...new Set(policies)] })
+  const unique = [...new Set(policies)]
+  return new LoggedKeys(clients, { policies: unique, header: naming.idHeader, timeoutMs, now })
 }
 
 /** Whether nothing that a decision about an agent depends on can change while its key stays. */

@@ -1,5 +1,6 @@
 import { type Naming, namingFor } from '@countersign/protocol'
 import { Registry } from '@countersign/sdk'
+import type { Basis } from './decision/decision.ts'
 import type { GatewayOptions, RegistryClient } from './options.ts'
 import { trustMistakes } from './policy/issuer-fields.ts'
 import type { Policy } from './policy/policy.ts'
@@ -22,7 +23,22 @@ export interface ReadOptions {
   readonly issuer: string
   /** A path or an absolute URL; null if there is none. */
   readonly signInUrl: string | null
+  readonly timeoutMs: number
+  readonly cacheMs: number
+  /** Whether decisions depend on the grade. */
+  readonly withGrade: boolean
+  /** Whether signatures or sessions are accepted, or decisions depend on the key. */
+  readonly withKey: boolean
+  /** What decisions by an answer of the service are based on. */
+  readonly bases: Readonly<Record<'service' | 'cache', Basis>>
+  /** A monotonic clock, in milliseconds. */
+  readonly now: () => number
+  /** The clock of signatures and certificates, in milliseconds since 1970. */
+  readonly clock: () => number
 }
+
+/** One function for all gates, so that those of a process share the followers of issuers. */
+const monotonic = performance.now.bind(performance)
 
 /** @throws PolicyError listing every mistake in the options */
 export function readOptions(options: GatewayOptions): ReadOptions {
@@ -60,7 +76,28 @@ export function readOptions(options: GatewayOptions): ReadOptions {
   if (audiences.length === 0) mistakes.push(...audienceMistakes(policy))
   if (issuer !== null) mistakes.push(...trustMistakes(policy, naming, issuer))
   if (registry === null || issuer === null || mistakes.length > 0) throw new PolicyError(mistakes)
-  return { registry, naming, policy, audiences, issuer, signInUrl }
+  const rules = [...policy.routes, policy]
+  const dependsOnKey = rules.some(
+    (each) => each.minimumKeyAgeSeconds > 0 || each.requireLogged !== null,
+  )
+  return {
+    registry,
+    naming,
+    policy,
+    audiences,
+    issuer,
+    signInUrl,
+    timeoutMs,
+    cacheMs: policy.cacheSeconds * 1000,
+    withGrade: rules.some(({ minimumGrade }) => minimumGrade !== null),
+    withKey: audiences.length > 0 || sessions !== undefined || dependsOnKey,
+    bases: {
+      service: { issuer, source: 'service', statusAgeSeconds: 0 },
+      cache: { issuer, source: 'cache', statusAgeSeconds: policy.cacheSeconds },
+    },
+    now: options.now ?? monotonic,
+    clock: options.clock ?? Date.now,
+  }
 }
 
 /** Characters that would end a quoted string (RFC 9110) do not occur in the path of a parsed URL. */

@@ -1,26 +1,34 @@
 import {
+  acceptOnce,
+  agentOfKeySetUrl,
+  didOf,
   fieldValue,
+  type HeaderFields,
   headerFields,
   type KeyLookupFault,
+  type KeyReference,
   matchesContentDigest,
   type Naming,
   type NonceStore,
-  type ProvenKey,
+  type ProvenSignature,
+  proveKey,
   type RawRequest,
-  requestVerifier,
+  type ReadSignature,
   type SignatureResult,
   type SigningKey,
   StructuredFieldError,
+  signatureReader,
 } from '@countersign/protocol'
 import { type KeyDirectories, signatureVerifier, type VerifiedCertificate } from '@countersign/sdk'
 import type { AgentCache } from './agent-cache.ts'
 import { BoundedMap } from './bounded-map.ts'
 import type { Caller, LookupResult } from './decision/decide.ts'
 import type { Basis, CertificateFault } from './decision/decision.ts'
-import { didOfKeySet, type TrustedIssuer } from './issuers/trusted-issuers.ts'
+import type { TrustedIssuer } from './issuers/trusted-issuers.ts'
+import type { BodyReader } from './request/gateway-request.ts'
 import { withTimeLimit } from './time-limit.ts'
 
-export interface SignatureCheckerOptions {
+export interface SignaturesOptions {
   /** Origins. */
   readonly audiences: readonly string[]
   /** The origin of the service, as agents name it. */
@@ -39,29 +47,36 @@ export interface SignatureCheckerOptions {
   readonly clock: () => number
 }
 
-/** Reads the body of a request. */
-export type BodyReader = () => Promise<Uint8Array | null | 'too-large'>
+/** A signature that was read, and the trusted issuer whose agent it names, if any. */
+export interface ReceivedSignature extends ReadSignature {
+  readonly trusted: TrustedIssuer | null
+}
 
 /** A caller whose key is proven. */
 export type Signer = Extract<Caller, { kind: 'named' | 'directory' }>
 
-/** The result of a check, and what is known of the agent that the signature names. */
-export interface CheckedSignature {
-  readonly result: SignatureResult
-  /** Who signed; null unless the key is proven. */
-  readonly signer: Signer | null
-  /** Null if the signature names no agent. */
+/** The key that a signature names, and who has signed if it verifies. */
+export interface SignerKey {
+  readonly key: SigningKey
+  readonly signer: Signer
+  /** What is known of the agent; null for a directory. */
   readonly lookup: LookupResult | null
   readonly basis: Basis | null
-  /** Why the certificate in the request does not count; null if it does, or there is none. */
+}
+
+/** Why there is no key that counts. */
+export interface MissingKey {
+  readonly fault: KeyLookupFault
+  /** Why the certificate in the request does not count; null if that is not the reason. */
   readonly certificateFault: CertificateFault | null
 }
 
-type Found = Pick<CheckedSignature, 'lookup' | 'basis' | 'certificateFault'>
-
-/** What the policy says of a signer. */
-export interface Admission extends Pick<CheckedSignature, 'lookup'> {
-  readonly isAdmitted: boolean
+/** The tokens that a request carries, and the agent and the key that its signature names. */
+interface CarriedTokens {
+  readonly did: string
+  readonly keyid: string
+  readonly certificate: string
+  readonly staple: string | null
 }
 
 /** How long after asking for an unknown key the service is not asked for another one of the same agent. */
@@ -69,99 +84,98 @@ const REFRESH_MS = 5_000
 const MAX_REFRESHED = 10_000
 
 /**
- * Verifies the signatures of requests. Keys of agents come from certificates of trusted issuers and from the service's answers, never
- * from an address in a request; other keys from the directories that the policy lists.
+ * The steps of verifying a signed request, in their order: `read`, `findKey`, `prove`, `accept`. Keys of agents come from certificates of
+ * trusted issuers and from the service's answers, never from an address in a request; other keys from the directories that the policy
+ * lists.
  */
-export class SignatureChecker {
-  readonly #options: SignatureCheckerOptions
-  readonly #verifySignature = signatureVerifier()
+export class Signatures {
+  readonly #options: SignaturesOptions
+  readonly #nonces: NonceStore
+  readonly #reader: ReturnType<typeof signatureReader>
+  /** Issuers may have other names of headers. */
+  readonly #trustedReaders: ReadonlyMap<TrustedIssuer, ReturnType<typeof signatureReader>>
+  readonly #verify = signatureVerifier()
   readonly #refreshedAt = new BoundedMap<string, number>(MAX_REFRESHED)
 
-  constructor(options: SignatureCheckerOptions) {
+  constructor(options: SignaturesOptions) {
+    const { audiences, directories, trusted, clock: now } = options
+    const profile: Parameters<typeof signatureReader>[0]['profile'] = (agent) =>
+      directories.find(agent)?.profile ?? 'strict'
+    const readerFor = (naming: Naming) => signatureReader({ audiences, naming, profile, now })
     this.#options = options
+    this.#nonces = timely(options.nonces)
+    this.#reader = readerFor(options.naming)
+    this.#trustedReaders = new Map(trusted.map((each) => [each, readerFor(each.naming)]))
+  }
+
+  /** @returns a result if the request has no signature that could count */
+  read(request: RawRequest): ReceivedSignature | SignatureResult {
+    const fields = headerFields(request.headers)
+    const trusted = this.#issuerNamedIn(fields)
+    const read = (trusted && this.#trustedReaders.get(trusted)) ?? this.#reader
+    const signature = read(request, fields)
+    return 'verdict' in signature ? signature : { ...signature, trusted }
+  }
+
+  /** The key by the certificate in the request, the service's answer, or a directory of the policy. */
+  async findKey(signature: ReceivedSignature): Promise<SignerKey | MissingKey> {
+    const { issuer, naming } = this.#options
+    const { trusted, keyid, signatureAgent } = signature
+    if (trusted !== null) {
+      const { fields } = signature.received
+      const names = trusted.naming.tokenHeaders
+      const did = trusted.didAt(signatureAgent.url)
+      // Another member of Signature-Agent names the issuer.
+      if (did === null) return missing('untrusted-agent')
+      const certificate = fieldValue(fields, names.certificate.toLowerCase())
+      if (certificate !== null) {
+        const staple = fieldValue(fields, names.status.toLowerCase())
+        return this.#certifiedKey(trusted, { did, keyid, certificate, staple })
+      }
+      if (trusted.issuer !== issuer) return missing('unknown-key')
+    }
+    const tail = agentOfKeySetUrl(naming, issuer, signatureAgent.url)
+    return tail === null
+      ? this.#directoryKey(signature)
+      : this.#lookupKey(didOf(naming, tail), keyid)
+  }
+
+  /** @returns a result if the key has not signed this request */
+  prove(signature: ReceivedSignature, key: SigningKey): Promise<ProvenSignature | SignatureResult> {
+    return proveKey(signature, key, this.#verify)
   }
 
   /**
-   * @param admit the policy, asked once the key is proven and before the nonce is recorded; it may add to what is known of the agent
-   * @param readBody null if the body is not visible here, or in `request` already
+   * Records the nonce, and compares the body with the signed digest.
+   * @param readBody null if the body is not visible here, or in the request already
    */
-  async check(
-    request: RawRequest,
-    admit: (signer: Signer, found: Found) => Promise<Admission>,
-    readBody: BodyReader | null,
-  ): Promise<CheckedSignature> {
-    const { audiences, nonces, directories, clock } = this.#options
-    const found = { lookup: null, basis: null, certificateFault: null } as Found
-    const trusted = this.#issuerNamedIn(request)
-    const verify = requestVerifier({
-      audiences,
-      naming: trusted?.naming ?? this.#options.naming,
-      nonces: timely(nonces),
-      verifySignature: this.#verifySignature,
-      now: clock,
-      findKey: async ({ signatureAgent: agent, keyid }) => {
-        const certified =
-          trusted && (await this.#certifiedKey(trusted, request, agent.url, keyid, found))
-        if (certified !== null) return certified
-        const did = this.#didAt(agent.url)
-        if (did === null) return directories.findKey({ signatureAgent: agent, keyid })
-        Object.assign(found, await this.#lookup(did, keyid))
-        return keyIn(found.lookup, did, keyid)
-      },
-      profile: (agent) => directories.find(agent)?.profile ?? 'strict',
-      admit: async (key) => {
-        const signer = this.#signerOf(key)
-        if (signer === null) return false
-        const { isAdmitted, lookup } = await admit(signer, found)
-        Object.assign(found, { lookup })
-        return isAdmitted
-      },
-    })
-    const result = await withBody(await verify(request), readBody)
-    const { verdict, reason, did, signatureAgent } = result
-    const isProven = verdict === 'verified' || reason === 'not-admitted'
-    const signer = isProven && signatureAgent ? this.#signerOf({ did, signatureAgent }) : null
-    return { result, signer, ...found }
+  async accept(proven: ProvenSignature, readBody: BodyReader | null): Promise<SignatureResult> {
+    const result = await acceptOnce(proven, this.#nonces)
+    return readBody === null ? result : withBody(result, readBody)
   }
 
   /** The trusted issuer whose agent a request names, before anything is verified: it decides on the names of headers. */
-  #issuerNamedIn({ headers }: RawRequest): TrustedIssuer | null {
+  #issuerNamedIn(fields: HeaderFields): TrustedIssuer | null {
     const { trusted } = this.#options
     if (trusted.length === 0) return null
-    const agent = fieldValue(headerFields(headers), 'signature-agent') ?? ''
+    const agent = fieldValue(fields, 'signature-agent') ?? ''
     return trusted.find(({ issuer }) => agent.includes(`"${issuer}/agent/`)) ?? null
   }
 
-  /**
-   * The key in the certificate that a request carries.
-   * @returns null if it carries none, so that the service has to be asked
-   */
   async #certifiedKey(
     trusted: TrustedIssuer,
-    { headers }: RawRequest,
-    url: string,
-    keyid: string,
-    found: Found,
-  ): Promise<SigningKey | KeyLookupFault | null> {
-    const did = trusted.didAt(url)
-    // Another member of Signature-Agent names the issuer.
-    if (did === null) return 'untrusted-agent'
-    const fields = headerFields(headers)
-    const names = trusted.naming.tokenHeaders
-    const certificate = fieldValue(fields, names.certificate.toLowerCase())
-    if (certificate === null) return trusted.issuer === this.#options.issuer ? null : 'unknown-key'
-    const staple = fieldValue(fields, names.status.toLowerCase())
-    const evidence = await trusted.evidence({ did, keyid, certificate, staple }, (each) =>
-      trusted.issuer === this.#options.issuer ? this.#restrictionOf(each) : null,
-    )
-    if (evidence === 'unavailable') return 'directory-unavailable'
-    if (typeof evidence === 'string') {
-      Object.assign(found, { certificateFault: evidence })
-      return 'unknown-key'
-    }
-    Object.assign(found, evidence)
-    // No status: the policy decides on it, in `admits`.
-    return { publicKey: evidence.publicKey, did, status: null }
+    { did, keyid, certificate: token, staple }: CarriedTokens,
+  ): Promise<SignerKey | MissingKey> {
+    const certificate = await trusted.certificate(token, did, keyid)
+    if (certificate === 'unavailable') return missing('directory-unavailable')
+    if (typeof certificate === 'string') return missing('unknown-key', certificate)
+    const isOwn = trusted.issuer === this.#options.issuer
+    const restricted = isOwn ? this.#restrictionOf(certificate) : null
+    if (restricted === 'other-key') return missing('unknown-key', 'certificate-replaced')
+    const evidence = await trusted.evidence(certificate, staple, restricted)
+    if (evidence === 'certificate-replaced') return missing('unknown-key', evidence)
+    const { publicKey, lookup, basis } = evidence
+    return agentKey(did, publicKey, lookup, basis)
   }
 
   /** What the service said last of an agent, if that is against its certificate. */
@@ -173,20 +187,18 @@ export class SignatureChecker {
     return agent.status === 'active' ? null : { agent, ageMs: known.ageMs }
   }
 
-  #signerOf({ did, signatureAgent }: Pick<ProvenKey, 'did' | 'signatureAgent'>): Signer | null {
-    if (did !== null) return { kind: 'named', did, proof: 'signature' }
-    const directory = this.#options.directories.find(signatureAgent)
-    return directory && { kind: 'directory', url: directory.url }
-  }
-
-  /** The agent whose key set is at an address of the service; null if none is. */
-  #didAt(url: string): string | null {
-    const { issuer, naming } = this.#options
-    return didOfKeySet(issuer, naming, url)
+  async #lookupKey(did: string, keyid: string): Promise<SignerKey | MissingKey> {
+    const { lookup, basis } = await this.#lookup(did, keyid)
+    const agent = lookup.kind === 'answered' ? lookup.agent : lookup.last?.agent
+    if (agent?.key?.keyid === keyid) return agentKey(did, agent.key.publicKey, lookup, basis)
+    return missing(lookup.kind === 'answered' ? 'unknown-key' : 'directory-unavailable')
   }
 
   /** Asks the service again if the cached answer has another key, since the agent may have changed it: once in REFRESH_MS. */
-  async #lookup(did: string, keyid: string): Promise<Pick<Found, 'lookup' | 'basis'>> {
+  async #lookup(
+    did: string,
+    keyid: string,
+  ): Promise<{ readonly lookup: LookupResult; readonly basis: Basis }> {
     const { agents, bases, now } = this.#options
     const cached = agents.getFresh(did)
     if (cached !== undefined) {
@@ -199,6 +211,33 @@ export class SignatureChecker {
     }
     return { lookup: await agents.lookup(did), basis: bases.service }
   }
+
+  async #directoryKey({ signatureAgent, keyid }: KeyReference): Promise<SignerKey | MissingKey> {
+    const { directories } = this.#options
+    const directory = directories.find(signatureAgent)
+    if (directory === null) return missing('untrusted-agent')
+    const key = await directories.findKey({ signatureAgent, keyid })
+    if (typeof key === 'string') return missing(key)
+    return { key, signer: { kind: 'directory', url: directory.url }, lookup: null, basis: null }
+  }
+}
+
+function agentKey(
+  did: string,
+  publicKey: Uint8Array,
+  lookup: LookupResult,
+  basis: Basis,
+): SignerKey {
+  // No status: the policy decides on it.
+  const key = { publicKey, did, status: null }
+  return { key, signer: { kind: 'named', did, proof: 'signature' }, lookup, basis }
+}
+
+function missing(
+  fault: KeyLookupFault,
+  certificateFault: CertificateFault | null = null,
+): MissingKey {
+  return { fault, certificateFault }
 }
 
 /** How long a nonce store may take, in milliseconds. */
@@ -217,25 +256,10 @@ function timely(store: NonceStore): NonceStore {
   }
 }
 
-/** The key of an agent as the service has answered, if the signature names it. */
-function keyIn(
-  lookup: LookupResult | null,
-  did: string,
-  keyid: string,
-): SigningKey | KeyLookupFault {
-  const agent = lookup?.kind === 'answered' ? lookup.agent : lookup?.last?.agent
-  // No status: the policy decides on it, in `admits`.
-  if (agent?.key?.keyid === keyid) return { publicKey: agent.key.publicKey, did, status: null }
-  return lookup?.kind === 'answered' ? 'unknown-key' : 'directory-unavailable'
-}
-
 /** Compares the body with the signed digest. Reads it only for a proven agent, so that nobody else makes us buffer it. */
-async function withBody(
-  result: SignatureResult,
-  readBody: BodyReader | null,
-): Promise<SignatureResult> {
+async function withBody(result: SignatureResult, readBody: BodyReader): Promise<SignatureResult> {
   const { verdict, contentDigest, digest } = result
-  if (verdict !== 'verified' || readBody === null || digest === 'checked') return result
+  if (verdict !== 'verified' || digest === 'checked') return result
   const body = await readBody().catch(() => 'too-large' as const)
   if (body === 'too-large') return { ...result, digest: 'unchecked' }
   const bytes = body ?? new Uint8Array()
@@ -259,4 +283,18 @@ function isDigestOf(field: string, body: Uint8Array): boolean {
     if (error instanceof StructuredFieldError) return false
     throw error
   }
+}
+
+/** Of a signed request at a gateway without audiences. */
+export const NO_AUDIENCE: SignatureResult = {
+  verdict: 'unverified',
+  reason: 'no-audience',
+  status: 401,
+  did: null,
+  keyid: null,
+  signatureAgent: null,
+  profile: null,
+  replay: 'unchecked',
+  digest: 'unchecked',
+  contentDigest: null,
 }

@@ -6,8 +6,8 @@ import { jsonOf } from '../../../test/support/answer.ts'
 import { sendRaw } from '../../../test/support/raw-http.ts'
 import { startTestService, type TestService } from '../../../test/support/service.ts'
 import type { Decision } from '../src/decision/decision.ts'
+import type { Refused } from '../src/denial.ts'
 import type { GatewayOptions } from '../src/options.ts'
-import type { Refused } from '../src/refused.ts'
 import { FRAMEWORKS, type OwnRefusal, type Seen } from './support/frameworks.ts'
 
 let service: TestService

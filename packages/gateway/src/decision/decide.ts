@@ -1,15 +1,20 @@
+import type { Naming, SignatureResult } from '@countersign/protocol'
 import type { Grade } from '@countersign/sdk'
-import type { Level, Rules } from '../policy/policy.ts'
+import type { Level, Mode, Policy, Rules } from '../policy/policy.ts'
+import { type ForwardedHeaders, forwardedHeaders } from '../request/identity-headers.ts'
 import {
   type Action,
   type AgentData,
+  type Basis,
   type CertificateFault,
+  type Decision,
   type LogState,
   type Proof,
   REFUSAL_CODES,
   type Refusal,
+  type RequestSignature,
 } from './decision.ts'
-import { type Reason, reason } from './reasons.ts'
+import { type Reason, type ReasonCode, reason } from './reasons.ts'
 
 /** The agent that a request identifies, if any. */
 export type Caller =
@@ -138,10 +143,7 @@ export const PREFLIGHT: Verdict = {
 }
 
 /** A refusal that the policy does not change. */
-export function refusalOf(
-  status: Refusal['status'],
-  retryAfterSeconds: number | null = null,
-): Refusal {
+function refusalOf(status: Refusal['status'], retryAfterSeconds: number | null = null): Refusal {
   return { status, code: REFUSAL_CODES[status], message: null, retryAfterSeconds }
 }
 
@@ -232,4 +234,114 @@ function byLevel(rules: Rules, level: Level, status: 401 | 403, reasons: Reasons
 
 function deny(refusal: Refusal, reasons: Reasons): Verdict {
   return { ...EMPTY_VERDICT, action: 'deny', refusal, reasons }
+}
+
+/** A decision with the headers for the site behind the gateway. */
+export interface Outcome {
+  readonly decision: Decision
+  readonly forwarded: ForwardedHeaders
+}
+
+interface OutcomeContext {
+  readonly naming: Naming
+  readonly policy: Pick<Policy, 'mode'>
+}
+
+/** Completes a verdict. @param basis what it is based on; null if the caller is no agent */
+export function outcomeOf(
+  context: OutcomeContext,
+  caller: Caller,
+  { action, level, reasons, refusal, agent, staleSeconds }: Verdict,
+  basis: Basis | null,
+): Outcome {
+  const named = caller.kind === 'named' ? caller : null
+  return freeze(context, {
+    action,
+    admitted: isAdmitted(context.policy.mode, action),
+    mode: context.policy.mode,
+    level,
+    reasons,
+    refusal,
+    did: named?.did ?? null,
+    status: agent?.status ?? null,
+    verified: agent?.verified ?? false,
+    identityLevel: agent === null ? null : (agent.identityMethod ?? 'unverified'),
+    grade: agent?.grade ?? null,
+    issuer: named === null ? null : (basis?.issuer ?? null),
+    source: staleSeconds === null ? (basis?.source ?? null) : 'stale',
+    statusAgeSeconds: staleSeconds ?? basis?.statusAgeSeconds ?? null,
+    proof: named?.proof ?? 'none',
+    proofOfPossession: (named?.proof ?? 'none') !== 'none',
+    signature: null,
+    directory: caller.kind === 'directory' ? caller.url : null,
+  })
+}
+
+/** Turns an outcome into a refusal with status 429. @param seconds until the next request is allowed */
+export function rateLimitedOutcome(
+  context: OutcomeContext,
+  { decision }: Outcome,
+  seconds: number,
+): Outcome {
+  return freeze(context, {
+    ...decision,
+    action: 'deny',
+    admitted: isAdmitted(decision.mode, 'deny'),
+    reasons: [reason('over-limit', seconds), ...decision.reasons],
+    refusal: refusalOf(429, seconds),
+  })
+}
+
+/** Adds what is known of the request's signature. */
+export function signedOutcome(
+  context: OutcomeContext,
+  { decision }: Outcome,
+  result: SignatureResult,
+): Outcome {
+  return freeze(context, { ...decision, signature: signatureOf(result) })
+}
+
+/**
+ * The outcome for a request whose signature could not be verified, from that without the signature: if it is refused because it
+ * proves nothing, the refusal says why, and when to try again.
+ */
+export function unverifiedOutcome(
+  context: OutcomeContext,
+  { decision }: Outcome,
+  result: SignatureResult,
+): Outcome {
+  const signature = signatureOf(result)
+  const { refusal, reasons } = decision
+  const { status } = result
+  const lacksProof = NEEDS_PROOF.includes(reasons[0].code)
+  if (refusal === null || !lacksProof) return freeze(context, { ...decision, signature })
+  return freeze(context, {
+    ...decision,
+    signature,
+    reasons: [reason('signature-unverified'), ...reasons],
+    refusal: status === 429 || status === 503 ? refusalOf(status, 1) : refusal,
+  })
+}
+
+const NEEDS_PROOF: readonly ReasonCode[] = ['no-identification', 'proof-required']
+
+function isAdmitted(mode: Mode, action: Decision['action']): boolean {
+  return mode === 'shadow' || action !== 'deny'
+}
+
+/** Freezes the decision, because it is shared between requests. */
+function freeze({ naming }: OutcomeContext, decision: Decision): Outcome {
+  for (const each of decision.reasons) Object.freeze(each)
+  Object.freeze(decision.reasons)
+  Object.freeze(decision.refusal)
+  Object.freeze(decision.signature)
+  return { decision: Object.freeze(decision), forwarded: forwardedHeaders(naming, decision) }
+}
+
+/** For the decision. The digest counts only with the signature. */
+function signatureOf(result: SignatureResult): RequestSignature {
+  const { verdict, reason, keyid, signatureAgent, profile, replay, digest } = result
+  const contentDigest = verdict === 'verified' ? result.contentDigest : null
+  const url = signatureAgent?.url ?? null
+  return { verdict, reason, keyid, signatureAgent: url, profile, replay, digest, contentDigest }
 }

@@ -3,9 +3,8 @@ import type { RawRequest } from '@countersign/protocol'
 import type { Gate } from '../gate.ts'
 import { pathOf } from '../policy/route-matcher.ts'
 import type { GatewayRequest } from '../request/gateway-request.ts'
-import { isSigned } from '../request/is-signed.ts'
-import { headerOf } from '../request/node-headers.ts'
-import { isPreflight } from '../request/preflight.ts'
+import { isPreflight, isSigned } from '../request/gateway-request.ts'
+import { headerOf } from '../request/node-request.ts'
 
 /** How a proxy describes the client's request to the forward-auth server. */
 export type Dialect = 'nginx' | 'forward' | 'envoy'

@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Outcome } from '../decision/outcome.ts'
+import type { Outcome } from '../decision/decide.ts'
 import { denialFor } from '../denial.ts'
 import type { Gate } from '../gate.ts'
 import type { GatewayRequest } from '../request/gateway-request.ts'
-import { headerOf } from '../request/node-headers.ts'
+import { headerOf } from '../request/node-request.ts'
 import type { Dialect } from './proxy-request.ts'
 
 /** Headers with the response for the client, because nginx's auth_request passes on only the statuses 2xx, 401 and 403. */

@@ -9,7 +9,6 @@ import {
   type TokenStatus,
 } from '@countersign/sdk'
 import { BoundedMap } from '../bounded-map.ts'
-import { feedLines } from './feed-lines.ts'
 import { IssuerKeyRing } from './issuer-key-ring.ts'
 import { CursorExpired, IssuerRequests } from './issuer-requests.ts'
 import { ListStore } from './list-store.ts'
@@ -204,8 +203,7 @@ export class IssuerFollower {
     const signal = AbortSignal.any([connection.signal, this.#stopping.signal])
     const watch = new Watchdog(this.#timing.idleMs, () => connection.abort())
     try {
-      const body = await this.#requests.feed(this.#cursor ?? '', signal)
-      for await (const value of feedLines(body)) {
+      for await (const value of await this.#requests.feed(this.#cursor ?? '', signal)) {
         const before = this.#head
         const { head, change } = await readFeedLine(value)
         if (change !== undefined) this.#applyChange(change)

@@ -1,23 +1,26 @@
 import {
+  agentOfKeySetUrl,
+  didOf,
   type Naming,
   namingFor,
   type ParsedJws,
-  parseDidOrTail,
   parseJws,
 } from '@countersign/protocol'
 import {
   CountersignError,
+  type TokenStatus,
   type VerifiedCertificate,
   type VerifiedStaple,
   verifyCertificate,
   verifyStaple,
 } from '@countersign/sdk'
 import { BoundedMap } from '../bounded-map.ts'
-import type { CertificateFault } from '../decision/decision.ts'
+import type { LookupResult } from '../decision/decide.ts'
+import type { AgentData, Basis, CertificateFault } from '../decision/decision.ts'
 import { shortNameOf } from '../policy/issuer-fields.ts'
 import type { PolicyIssuer } from '../policy/policy.ts'
+import type { ReadOptions } from '../read-options.ts'
 import { withTimeLimit } from '../time-limit.ts'
-import { type Evidence, evidenceOf, type KnownStatus } from './evidence.ts'
 import { acquireFollower } from './followers.ts'
 import type { IssuerFollower } from './issuer-follower.ts'
 
@@ -36,13 +39,19 @@ export interface TrustedIssuersOptions {
   readonly now: () => number
 }
 
-/** The tokens that a request carries, and the key that has signed it. */
-export interface CarriedTokens {
-  readonly did: string
-  /** The thumbprint of the key that signed the request. */
-  readonly keyid: string
-  readonly certificate: string
-  readonly staple: string | null
+/** The issuers that a policy trusts, which are followed from now on. */
+export function trustedIssuers({
+  registry,
+  policy,
+  issuer,
+  timeoutMs,
+  now: elapsed,
+  clock: now,
+}: ReadOptions): TrustedIssuer[] {
+  const { maxStaleSeconds } = policy.offline
+  const service = { issuer, base: registry.service }
+  const options = { maxStaleSeconds, service, timeoutMs, elapsed, now }
+  return policy.trust.map((each) => new TrustedIssuer(each, options))
 }
 
 /** Decides about agents by the certificates in their requests, without a question to their service. */
@@ -70,29 +79,41 @@ export class TrustedIssuer {
 
   /** The agent of this issuer that a key set belongs to; null if it is none. @param url as `Signature-Agent` has it */
   didAt(url: string): string | null {
-    return didOfKeySet(this.issuer, this.naming, url)
+    const tail = agentOfKeySetUrl(this.naming, this.issuer, url)
+    return tail === null ? null : didOf(this.naming, tail)
   }
 
   /**
-   * What a certificate and a staple say of the agent that has signed a request.
-   * @param restrictionOf what the service said last of an agent, if it was a restriction
+   * Verifies the certificate that a request carries, and that it is of the agent and the key that the signature names.
+   * @param keyid the thumbprint of the key
    * @returns `unavailable` if the issuer's keys are not known
    */
-  async evidence(
-    tokens: CarriedTokens,
-    restrictionOf: (certificate: VerifiedCertificate) => KnownStatus['restricted'] | 'other-key',
-  ): Promise<Evidence | CertificateFault | 'unavailable'> {
-    const certificate = await this.#certificate(tokens.certificate)
+  async certificate(
+    token: string,
+    did: string,
+    keyid: string,
+  ): Promise<VerifiedCertificate | CertificateFault | 'unavailable'> {
+    const certificate = await this.#certificate(token)
     if (typeof certificate === 'string') return certificate
-    if (certificate.did !== tokens.did || certificate.keyThumbprint !== tokens.keyid) {
-      return 'certificate-invalid'
-    }
-    const restricted = restrictionOf(certificate)
-    if (restricted === 'other-key') return 'certificate-replaced'
-    const staple = tokens.staple === null ? null : await this.#staple(tokens.staple)
-    const isOthers = staple?.did !== tokens.did || staple.keyThumbprint !== tokens.keyid
+    const isOther = certificate.did !== did || certificate.keyThumbprint !== keyid
+    return isOther ? 'certificate-invalid' : certificate
+  }
+
+  /**
+   * What a verified certificate and a staple say of their agent.
+   * @param stapled the staple that the request carries
+   * @param restricted what the service said last of the agent, if it was a restriction
+   */
+  async evidence(
+    certificate: VerifiedCertificate,
+    stapled: string | null,
+    restricted: KnownStatus['restricted'],
+  ): Promise<Evidence | 'certificate-replaced'> {
+    const { did, keyThumbprint } = certificate
+    const staple = stapled === null ? null : await this.#staple(stapled)
+    const isOthers = staple?.did !== did || staple.keyThumbprint !== keyThumbprint
     const { list, idx } = entryOf(certificate)
-    this.follower.remember(list, idx, certificate.did)
+    this.follower.remember(list, idx, did)
     const listed = this.follower.status(list, idx) ?? (await this.#readStatus(list, idx, staple))
     return evidenceOf({
       certificate,
@@ -169,16 +190,6 @@ export class TrustedIssuer {
   }
 }
 
-/** The agent whose key set is at an address of an issuer; null if none is. */
-export function didOfKeySet(issuer: string, naming: Naming, url: string): string | null {
-  const prefix = `${issuer}/agent/`
-  if (!url.startsWith(prefix) || !url.endsWith(KEY_SET)) return null
-  const tail = parseDidOrTail(naming, url.slice(prefix.length, -KEY_SET.length))
-  return tail === null ? null : `${naming.didPrefix}${tail}`
-}
-
-const KEY_SET = '/jwks.json'
-
 /** A verified certificate refers to a list of its issuer: `<issuer>/status/<number>`. */
 function entryOf({ statusList: { uri, idx } }: VerifiedCertificate) {
   return { list: Number(uri.slice(uri.lastIndexOf('/') + 1)), idx }
@@ -200,4 +211,107 @@ function parsed(token: string): ParsedJws | null {
   } catch {
     return null
   }
+}
+
+/** What is known of the agent of a verified certificate. */
+interface KnownStatus {
+  readonly certificate: VerifiedCertificate
+  /** For the same agent and key; null if there is none that verifies. */
+  readonly staple: VerifiedStaple | null
+  /** The entry of the status list in memory; null if the list is not known. */
+  readonly listed: TokenStatus | null
+  /** The age of the status lists, in milliseconds; infinite without a signed head. */
+  readonly listAgeMs: number
+  /** What the service said last if that was a restriction; null otherwise. */
+  readonly restricted: { readonly agent: AgentData; readonly ageMs: number } | null
+  /** Milliseconds since 1970. */
+  readonly now: number
+  readonly maxStaleSeconds: number
+}
+
+/** The result of a lookup as a certificate gives it, and what it is based on. */
+interface Evidence {
+  /** The agent's key. */
+  readonly publicKey: Uint8Array
+  readonly lookup: LookupResult
+  readonly basis: Basis
+}
+
+/** A status with its age. */
+interface Statement {
+  readonly status: AgentData['status']
+  readonly ageMs: number
+  readonly source: 'certificate' | 'staple' | 'cache'
+}
+
+/**
+ * What is known of an agent without a question to the service. The newest evidence wins, a restriction before anything of the same
+ * age; a restriction counts however old it is. A pure function.
+ */
+function evidenceOf(known: KnownStatus): Evidence | 'certificate-replaced' {
+  // For good: neither a staple nor time changes it.
+  if (known.listed === 'invalid') return 'certificate-replaced'
+  const { certificate, maxStaleSeconds } = known
+  const { issuer, publicKey } = certificate
+  const newest = newestOf(statementsOf(known))
+  if (newest === null) {
+    const basis = { source: null, statusAgeSeconds: null, issuer }
+    return { publicKey, lookup: { kind: 'unreachable', last: null }, basis }
+  }
+  const { status, source, ageMs } = newest
+  const agent = agentOf(known, status)
+  const basis = { source, statusAgeSeconds: seconds(ageMs), issuer }
+  const isCurrent = ageMs <= maxStaleSeconds * 1000 || status !== 'active'
+  const lookup: LookupResult = isCurrent
+    ? { kind: 'answered', agent }
+    : { kind: 'unreachable', last: { agent, ageSeconds: ageMs / 1000 } }
+  return { publicKey, lookup, basis }
+}
+
+function statementsOf({ staple, listed, listAgeMs, restricted, now }: KnownStatus): Statement[] {
+  const statements: Statement[] = []
+  // Without a signed head, only a restriction counts.
+  if (listed === 'suspended' || (listed === 'valid' && Number.isFinite(listAgeMs))) {
+    const status = listed === 'valid' ? 'active' : 'suspended'
+    statements.push({ status, ageMs: listAgeMs, source: 'certificate' })
+  }
+  if (staple !== null) {
+    const ageMs = Math.max(0, now - staple.issuedAt)
+    statements.push({ status: staple.status, ageMs, source: 'staple' })
+  }
+  if (restricted !== null) {
+    const { agent, ageMs } = restricted
+    statements.push({ status: agent.status, ageMs, source: 'cache' })
+  }
+  return statements
+}
+
+/** Of two of the same age, the restriction. */
+function newestOf(statements: readonly Statement[]): Statement | null {
+  const rank = ({ status }: Statement) => (status === 'active' ? 1 : 0)
+  const [newest] = statements.toSorted((a, b) => a.ageMs - b.ageMs || rank(a) - rank(b))
+  return newest ?? null
+}
+
+function agentOf(
+  { certificate, staple, now }: KnownStatus,
+  status: AgentData['status'],
+): AgentData {
+  const { did, identityMethod, publicKey, keyThumbprint, keySequence, keyChangedAt } = certificate
+  const isNewer = staple !== null && staple.issuedAt > certificate.issuedAt
+  return {
+    did,
+    status,
+    verified: status === 'active',
+    identityMethod,
+    keySequence,
+    grade: isNewer ? staple.grade : certificate.grade,
+    keyAgeSeconds: (now - Date.parse(keyChangedAt)) / 1000,
+    key: { publicKey, keyid: keyThumbprint },
+  }
+}
+
+/** Rounded up: the status is at most this old. Null if that is not known. */
+function seconds(ms: number): number | null {
+  return Number.isFinite(ms) ? Math.ceil(ms / 1000) : null
 }

@@ -1,7 +1,6 @@
-import { directoryUrl } from '@countersign/protocol'
+import { directoryUrl, parsePolicy } from '@countersign/protocol'
 import type { AgentStatus, Grade, SignatureProfile } from '@countersign/sdk'
 import { issuer, MAX_STALE_SECONDS, offline } from './issuer-fields.ts'
-import { requireLogged } from './log-fields.ts'
 import {
   LEVELS,
   type Level,
@@ -10,6 +9,7 @@ import {
   type Policy,
   type PolicyDirectory,
   type RefusalResponse,
+  type RequireLogged,
   type Route,
   type Rules,
 } from './policy.ts'
@@ -36,6 +36,31 @@ export interface Field<T> {
 
 /** With escapes, nginx passes it on in a header. */
 const MAX_MESSAGE_LENGTH = 300
+
+/** `requireLogged` */
+const requireLogged: Reader<RequireLogged> = Object.assign(
+  (value: unknown, place: string, context: ReadContext) => {
+    const { policy } = record(value, place, ['policy'], context)
+    const fault = policyFault(policy)
+    if (fault === null) return { policy: policy as string }
+    context.mistakes.push(`${place}.policy is not a tlog-policy with a log and a quorum: ${fault}`)
+    return undefined
+  },
+  {
+    accepts:
+      'an object with `policy`, a text in the syntax of [tlog-policy](https://c2sp.org/tlog-policy)',
+  },
+)
+
+/** @returns what is wrong with a tlog-policy, in a sentence; null: nothing */
+function policyFault(text: unknown): string | null {
+  if (typeof text !== 'string') return 'it is not a text'
+  try {
+    return parsePolicy(text).logs.length === 0 ? 'it has no line "log"' : null
+  } catch (error) {
+    return (error as Error).message.replace(/\.$/, '')
+  }
+}
 
 /** The contract's suggested policy (section 5). */
 const SUGGESTED: Rules['levels'] = {

@@ -48,13 +48,13 @@ export class RouteMatcher {
 
   /**
    * @param target path and query, as sent
-   * @returns the index of the rules in `all`, or -1 if servers may interpret the path or the method differently: then the
-   *   strictest of all rules apply
+   * @returns the index of the rules in `all`; null if servers may interpret the path or the method differently: then the strictest
+   *   of all rules apply
    */
-  find(method: string, target: string): number {
+  find(method: string, target: string): number | null {
     if (this.#routes.length === 0) return 0
     const path = comparablePath(target.split('?', 1)[0] as string)
-    if (path === null || AMBIGUOUS_METHOD.test(method)) return -1
+    if (path === null || AMBIGUOUS_METHOD.test(method)) return null
     const index = this.#routes.findIndex(
       ({ methods, matches }) =>
         (methods === null || includesMethod(methods, method)) && matches(path),
@@ -63,8 +63,8 @@ export class RouteMatcher {
   }
 
   /** The rules at an index that `find` returned: one, or all of them if the request is ambiguous. */
-  rulesAt(index: number): readonly Rules[] {
-    return index < 0 ? this.all : [this.all[index] as Rules]
+  rulesAt(index: number | null): readonly Rules[] {
+    return index === null ? this.all : [this.all[index] as Rules]
   }
 }
 

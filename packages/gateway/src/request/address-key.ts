@@ -1,3 +1,26 @@
+import type { Decision } from '../decision/decision.ts'
+import type { GatewayRequest } from './gateway-request.ts'
+
+/** Whose rate limit a request takes from: that of an agent or a directory, or its address. */
+export function limitKey(
+  { did, status, proofOfPossession, directory }: Decision,
+  request: Pick<GatewayRequest, 'address'>,
+): string {
+  if (directory !== null) return `directory ${directory}`
+  if (did === null || status === null) return addressKey(addressOf(request) ?? '')
+  // Separate, so that a caller without proof cannot use up the limit of the agent that it names.
+  return `${proofOfPossession ? 'proven' : 'named'} ${did}`
+}
+
+/** Null if the framework cannot determine it. */
+export function addressOf({ address }: Pick<GatewayRequest, 'address'>): string | null {
+  try {
+    return address()
+  } catch {
+    return null
+  }
+}
+
 /**
  * The key under which requests of an address are counted: an IPv4 address, or the /64 of an IPv6 address, because one
  * household or machine usually has a whole /64. Text that is no address is its own key, truncated.

@@ -1,3 +1,6 @@
+import type { Naming } from '@countersign/protocol'
+import type { Decision } from '../decision/decision.ts'
+
 /**
  * Matches the headers that a gateway sets for the site behind it, `X-<ID header>-…`. Ignores letter case and which
  * character is in place of a hyphen, because servers map `X_ServiceID_Verified` and `X.ServiceID.Verified` to the same
@@ -22,4 +25,38 @@ function normalizeCharCode(code: number): number {
   if (code >= 97 && code <= 122) return code
   if (code >= 65 && code <= 90) return code + 32
   return code >= 48 && code <= 57 ? code : HYPHEN
+}
+
+/** Headers for the site behind the gateway: name, value, and the name in lower case. */
+export type ForwardedHeaders = readonly (readonly [name: string, value: string, lower: string])[]
+
+/**
+ * The headers that a gateway adds for the site behind it (contract section 5). The decision, `verified` and `proof` are
+ * always set, the others if they are known. In shadow mode the decision starts with `shadow-`, so that no site enforces it.
+ */
+export function forwardedHeaders(naming: Naming, decision: Decision): ForwardedHeaders {
+  const { action, mode, verified, proof, did, status, identityLevel, signature } = decision
+  const { directory, issuer } = decision
+  const isSigned = proof === 'signature' || directory !== null
+  const values = {
+    decision: mode === 'shadow' ? `shadow-${action}` : action,
+    verified: String(verified),
+    proof,
+    did: status === null ? null : did,
+    status,
+    identityLevel: identityLevel && printable(identityLevel),
+    contentDigest: isSigned ? (signature?.contentDigest ?? null) : null,
+    directory,
+    issuer: status === null ? null : issuer,
+  }
+  const names = naming.forwardedHeaders
+  return (Object.keys(names) as (keyof typeof names)[]).flatMap((key) => {
+    const value = values[key]
+    return value === null ? [] : [[names[key], value, names[key].toLowerCase()] as const]
+  })
+}
+
+/** The operator chooses the ids of identity providers freely, so they may contain characters a header cannot. */
+function printable(text: string): string {
+  return /^[\x21-\x7e]+$/.test(text) ? text : encodeURIComponent(text)
 }

@@ -19,11 +19,11 @@ const rules = new RouteMatcher(
     namingFor(),
   ),
 )
-const AMBIGUOUS = -1
+const AMBIGUOUS = null
 const OTHERS = 6
 
 /** The rules that apply to a request. */
-const CASES: readonly [method: string, target: string, found: number][] = [
+const CASES: readonly [method: string, target: string, found: number | null][] = [
   ['GET', '/admin/users', 0],
   ['GET', '/admin/', 0],
   ['GET', '/admin', 0],
@@ -63,7 +63,7 @@ const CASES: readonly [method: string, target: string, found: number][] = [
   ['GET', '/a%20%5bb%5D/x', 5],
   ['GET', '/open?next=%27//#x', OTHERS],
   ...['%27', '%21', '%24', '%26', '%28', '%29', '%2A', '%2b', '%2C', '%3a', '%3D', '%40'].map(
-    (each): [string, string, number] => ['GET', `/it${each}s/x`, AMBIGUOUS],
+    (each): [string, string, null] => ['GET', `/it${each}s/x`, AMBIGUOUS],
   ),
   ['GET', '/x%3Fy', AMBIGUOUS],
   ['GET', '/open#/../admin', AMBIGUOUS],

@@ -5,12 +5,12 @@ import express from 'express'
 import fastify, { type FastifyReply } from 'fastify'
 import { Hono } from 'hono'
 import type { Decision } from '../../src/decision/decision.ts'
+import type { Refused } from '../../src/denial.ts'
 import { gateway as forExpress } from '../../src/express.ts'
 import { gateway as forFastify } from '../../src/fastify.ts'
 import { agentOf, gateway as forFetch } from '../../src/fetch.ts'
 import { gateway as forHono } from '../../src/hono.ts'
 import type { GatewayOptions } from '../../src/options.ts'
-import type { Refused } from '../../src/refused.ts'
 import { pairsOf } from './echo-site.ts'
 
 type Test = { after(end: () => unknown): void }

@@ -192,7 +192,7 @@ async function decideOn(
 
 function routeOf(policy: Policy, { method, target }: RawRequest): Simulated['route'] {
   const index = new RouteMatcher(policy).find(method, target)
-  if (index < 0) return 'all'
+  if (index === null) return 'all'
   return index < policy.routes.length ? index : null
 }
 
