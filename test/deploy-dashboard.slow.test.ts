@@ -28,7 +28,7 @@ interface Dashboard {
     readonly title: string
     readonly gridPos: { readonly x: number; readonly y: number; readonly w: number; h: number }
     readonly datasource?: { readonly uid: string }
-    readonly targets?: readonly { readonly expr: string }[]
+    readonly targets?: readonly { readonly expr: string; readonly legendFormat: string }[]
   }[]
 }
 
@@ -63,27 +63,67 @@ async function startEverything(t: Cleanup) {
   t.after(() => operator.close())
   const stop = async () => void (await process.stop())
   const service = { ...process, settings, operator, tick: () => undefined, stop }
-  return { service, metricsPort, prometheus: await startPrometheus(t, metricsPort) }
+  const owner = await operator.addVerifiedOwner()
+  const key = newKey()
+  const did = await claimAgent(service, owner, key)
+  // The other worker hears of it in a moment.
+  await until(async () => (await fetch(`${service.url}/api/v1/agent/${did}`)).ok, 30_000)
+  const proof = { publicKey: key.publicKey, challenge: 'you?', signature: key.sign('you?') }
+  let claims = 0
+  const use = async () => {
+    claims += 1
+    await claimAgent(service, owner, newKey(), `agent-${claims}`)
+    assert.equal((await fetch(`${service.url}/api/v1/agent/${did}`)).status, 200)
+    assert.equal((await postJson(`${service.url}/api/v1/agent/verify`, proof)).status, 200)
+  }
+  return { metricsPort, use }
+}
+
+const METRIC = /\b(?:countersign|process|nodejs|http)_[a-z0-9_]+\b/g
+/** Labels that Prometheus adds. */
+const OF_PROMETHEUS = ['job', 'instance']
+
+test('/metrics has every metric of the dashboard and the alarms, and every label of the dashboard', async (t) => {
+  const { metricsPort, use } = await startEverything(t)
+  await use()
+  const read = async () => await (await fetch(`http://localhost:${metricsPort}/metrics`)).text()
+  // The standby and the witness appear once they have been asked.
+  await until(async () => unknownLabels(await read()).length === 0, 30_000).catch(() => undefined)
+  const text = await read()
+  assert.deepEqual(unknownLabels(text), [])
+  const known = new Set([...text.matchAll(/^# TYPE (\S+)/gm)].map((match) => match[1] as string))
+  const alarms = readFileSync(join(ROOT, 'deploy/prometheus/alarms.yml'), 'utf8')
+  const used = [...`${alarms}${JSON.stringify(DASHBOARD)}`.matchAll(METRIC)].map(([name]) => name)
+  for (const name of new Set(used))
+    assert.ok(known.has(name.replace(/_(bucket|sum|count)$/, '')) || known.has(name), name)
+})
+
+/** @returns the labels of each query and its legend that none of its metrics has, and values that a label does not have */
+function unknownLabels(metrics: string): string[] {
+  const samples = metrics.split('\n').map((line) => line.replace(/ [^ ]*$/, ''))
+  const targets = DASHBOARD.panels.flatMap(({ targets }) => targets ?? [])
+  return targets.flatMap(({ expr, legendFormat }) => {
+    const names = [...expr.matchAll(METRIC)].map(([name]) => `${name}{`)
+    const ours = samples.filter((line) => names.some((name) => line.startsWith(name))).join('\n')
+    const groups = [...expr.matchAll(/\bby \(([^)]*)\)/g)].flatMap(([, by = '']) => by.split(', '))
+    const shown = [...legendFormat.matchAll(/\{\{(\w+)\}\}/g)].map(([, label = '']) => label)
+    const matched = [...expr.matchAll(/\b(\w+)(=|!=|=~)"([^"]*)"/g)].map(
+      ([, label = '', operator, value]) => [label, operator === '=' ? `="${value}"` : '='],
+    )
+    return [...[...groups, ...shown].map((label) => [label, '=']), ...matched]
+      .filter(([label = '']) => !OF_PROMETHEUS.includes(label))
+      .map((each) => each.join(''))
+      .filter((text) => !ours.includes(`{${text}`) && !ours.includes(`,${text}`))
+      .map((text) => `${text} in ${expr}`)
+  })
 }
 
 test(
   'every panel of the dashboard has data for a service in use, and every alarm can be evaluated',
   needs('prometheus'),
   async (t) => {
-    const { service, metricsPort, prometheus } = await startEverything(t)
-    const owner = await service.operator.addVerifiedOwner()
-    const key = newKey()
-    const did = await claimAgent(service, owner, key)
-    // The other worker hears of it in a moment.
-    await until(async () => (await fetch(`${service.url}/api/v1/agent/${did}`)).ok, 30_000)
-    const proof = { publicKey: key.publicKey, challenge: 'you?', signature: key.sign('you?') }
-    let claims = 0
-    const use = async () => {
-      claims += 1
-      await claimAgent(service, owner, newKey(), `agent-${claims}`)
-      assert.equal((await fetch(`${service.url}/api/v1/agent/${did}`)).status, 200)
-      assert.equal((await postJson(`${service.url}/api/v1/agent/verify`, proof)).status, 200)
-    }
+    const { metricsPort, use } = await startEverything(t)
+    const prometheus = await startPrometheus(t, metricsPort)
     await until(async () => {
       await use()
       const [seen] = await prometheus.query('sum_over_time(up{job="countersign"}[1m])')
@@ -104,12 +144,6 @@ test(
       return begun.length === 0
     }
     await until(isQuiet, 30_000).catch(() => assert.deepEqual(begun, []))
-    const told = await (await fetch(`http://localhost:${metricsPort}/metrics`)).text()
-    const known = new Set([...told.matchAll(/^# TYPE (\S+)/gm)].map((match) => match[1] as string))
-    const text = readFileSync(join(ROOT, 'deploy/prometheus/alarms.yml'), 'utf8')
-    const used = [...`${text}${JSON.stringify(DASHBOARD)}`.matchAll(METRIC)].map(([name]) => name)
-    for (const name of new Set(used))
-      assert.ok(known.has(name.replace(/_(bucket|sum|count)$/, '')) || known.has(name), name)
   },
 )
 
@@ -127,8 +161,6 @@ async function emptyPanels(prometheus: Prometheus): Promise<string[]> {
   }
   return empty
 }
-
-const METRIC = /\b(?:countersign|process|nodejs|http)_[a-z0-9_]+\b/g
 
 test('the dashboard asks for its Prometheus at import, and no two panels overlap', () => {
   assert.deepEqual(

@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { dashboardJson } from '../grafana/dashboard.ts'
 import { withPart } from './marked-part.ts'
 import { sdkReference } from './sdk-section.ts'
 
@@ -27,7 +26,6 @@ const PROXIES = Object.keys(DEPLOY_FILES) as (keyof typeof DEPLOY_FILES)[]
 
 /** All such pages except docs/channels.md, which tools/channel-docs.ts generates. */
 export const GENERATED: readonly Generated[] = [
-  { file: 'deploy/grafana/countersign.json', write: dashboardJson },
   ...PROXIES.map((proxy) => ({
     file: `docs/gateways-${proxy}.md`,
     write: (root: string, page: string) => withPart(page, 'deploy', deployFiles(root, proxy)),
