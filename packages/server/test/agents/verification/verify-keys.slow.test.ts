@@ -7,10 +7,8 @@ import { unchanged } from '../../../../../test/support/database-digest.ts'
 import { newKey } from '../../../../../test/support/key.ts'
 import { assertVerificationsRefused } from '../../../../../test/support/refused-posts.ts'
 import { startTestService } from '../../../../../test/support/service.ts'
-import { FORGERIES, OTHER_LENGTHS, otherSpellings } from '../../../../../test/support/tampering.ts'
 import { readCases } from '../../../../../test/support/vector-files.ts'
 
-const MALFORMED = { status: 400, code: 'VALIDATION_ERROR' } as const
 const FORGED = { status: 401, code: 'INVALID_SIGNATURE' } as const
 
 /** A key, a message and a signature in the encoding of the vectors. */
@@ -20,44 +18,6 @@ interface Signed {
   readonly signatureHex: string
 }
 
-test('a verification with a key that is not canonical base64 is rejected', async (t) => {
-  await assertVerificationsRefused(
-    t,
-    [...otherSpellings(1), ...OTHER_LENGTHS].map(({ name, of }) => ({
-      name,
-      change: (good) => ({ ...good, publicKey: of(good.publicKey) }),
-      message: /publicKey must be/,
-      ...MALFORMED,
-    })),
-  )
-})
-
-test('a verification with a signature that is not canonical base64 of 64 bytes is rejected', async (t) => {
-  await assertVerificationsRefused(
-    t,
-    [...otherSpellings(2), ...OTHER_LENGTHS].map(({ name, of }) => ({
-      name,
-      change: (good) => ({ ...good, signature: of(good.signature) }),
-      message: /signature must be/,
-      ...MALFORMED,
-    })),
-  )
-})
-
-test('a verification with a key that is not canonical or of small order is rejected', async (t) => {
-  const faulty = readCases<{ hex: string; fault: string }>('public-keys.json', 'faulty')
-  const seenInBytes = faulty.filter(({ fault }) => ['non-canonical', 'small-order'].includes(fault))
-  await assertVerificationsRefused(
-    t,
-    seenInBytes.map(({ name, hex }) => ({
-      name,
-      change: (good) => ({ ...good, publicKey: base64(hex) }),
-      message: /not a valid Ed25519 key/,
-      ...MALFORMED,
-    })),
-  )
-})
-
 test('a key that is not on the curve or of mixed order verifies nothing that it did not sign', async (t) => {
   const faulty = readCases<{ hex: string; fault: string }>('public-keys.json', 'faulty')
   const others = faulty.filter(({ fault }) => ['not-on-curve', 'mixed-order'].includes(fault))
@@ -66,17 +26,6 @@ test('a key that is not on the curve or of mixed order verifies nothing that it 
     others.map(({ name, hex }) => ({
       name,
       change: (good) => ({ ...good, publicKey: base64(hex) }),
-      ...FORGED,
-    })),
-  )
-})
-
-test('a verification with a signature that strict verifiers reject is rejected', async (t) => {
-  await assertVerificationsRefused(
-    t,
-    FORGERIES.map(({ name, of }) => ({
-      name,
-      change: (good) => ({ ...good, signature: of(good.signature) }),
       ...FORGED,
     })),
   )
