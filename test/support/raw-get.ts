@@ -20,8 +20,10 @@ export function rawGet(
 ): Promise<RawAnswer> {
   return new Promise((resolve, reject) => {
     const named = headers.includes('Host') ? headers : ['Host', 'localhost', ...headers]
-    const init = { headers: named as unknown as Record<string, string> }
-    request(service.url + path, init, (response) => {
+    const { hostname, port } = new URL(service.url)
+    // Not as a URL, of which Node would drop an empty query.
+    const init = { hostname, port, path, headers: named as unknown as Record<string, string> }
+    request(init, (response) => {
       let body = ''
       response.on('data', (chunk) => (body += chunk))
       response.on('end', () => {

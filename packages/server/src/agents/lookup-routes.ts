@@ -8,13 +8,13 @@ import {
 import { Type } from 'typebox'
 import { REVALIDATE } from '../http/caching.ts'
 import { allowAnyOrigin, answerPreflight } from '../http/cors.ts'
+import { type PlainDeps, plainAnswers } from '../http/plain-answers.ts'
 import { agentParam, publicRead } from '../http/public-read.ts'
-import type { App } from '../http/server.ts'
+import type { AheadOfRouter, App } from '../http/server.ts'
 import { findAgent, findOrThrow, type ReadDeps } from './find-agent.ts'
-import { identificationOf, lookupOf, lookupTag } from './lookup.ts'
+import { identificationOf, lookupOf, lookupTag, lookupText } from './lookup.ts'
 
-export const LOOKUP_PREFIX = '/api/v1/agent/'
-export const LOOKUP_URL = `${LOOKUP_PREFIX}:agent`
+export const LOOKUP_URL = '/api/v1/agent/:agent'
 
 /** Looks a certificate up by DID, tail or public key (contract 4.1 and the deprecated 4.2). */
 export function lookupRoute(app: App, deps: ReadDeps): void {
@@ -37,13 +37,28 @@ export function lookupRoute(app: App, deps: ReadDeps): void {
   })
 }
 
-const URL = '/api/v1/identify'
+export interface PlainLookupDeps extends Omit<PlainDeps, 'naming'> {
+  readonly read: ReadDeps
+}
+
+/** Answers plain lookups of agents in memory ahead of the router. */
+export function answerPlainLookups({ read, ...deps }: PlainLookupDeps): AheadOfRouter {
+  return plainAnswers({ ...deps, naming: read.site.naming }, LOOKUP_URL, (tail) => {
+    const view = read.readModel.inMemory(tail)
+    const text = view && lookupText(read.site, view, read.now())
+    if (text === null) return null
+    const headers = { etag: `"${text.tag}"`, 'content-type': 'application/json; charset=utf-8' }
+    return { headers, body: text.json }
+  })
+}
+
+const IDENTIFY_URL = '/api/v1/identify'
 
 /** Echoes what the identification header of the request says to a gateway (contract section 5). */
 export function identifyRoute(app: App, deps: ReadDeps): void {
   const { naming } = deps.site
   const header = naming.idHeader.toLowerCase()
-  app.get(URL, {
+  app.get(IDENTIFY_URL, {
     schema: {
       operationId: 'identify',
       summary: `Look up the agent of the ${naming.idHeader} header of this request`,
@@ -66,5 +81,5 @@ export function identifyRoute(app: App, deps: ReadDeps): void {
       return identificationOf(deps.site, view, deps.now())
     },
   })
-  answerPreflight(app, naming, URL, 'GET, HEAD, OPTIONS')
+  answerPreflight(app, naming, IDENTIFY_URL, 'GET, HEAD, OPTIONS')
 }

@@ -23,8 +23,12 @@ import { keyHolderRoute } from '../agents/keys/key-holder-routes.ts'
 import { type KeyRouteDeps, keyHistoryRoute, keyRoutes } from '../agents/keys/key-routes.ts'
 import { keySetRoute } from '../agents/keys/key-set-routes.ts'
 import { type RenounceRouteDeps, renounceRoute } from '../agents/keys/renounce-routes.ts'
-import { identifyRoute, LOOKUP_URL, lookupRoute } from '../agents/lookup-routes.ts'
-import { answerPlainLookups } from '../agents/plain-lookup-routes.ts'
+import {
+  answerPlainLookups,
+  identifyRoute,
+  LOOKUP_URL,
+  lookupRoute,
+} from '../agents/lookup-routes.ts'
 import { verifyRequestRoute, verifyRoute } from '../agents/verification/verify-routes.ts'
 import { PACKAGES_DIR } from '../base/packages.ts'
 import { cardKeySetRoute } from '../channels/card-key-set-routes.ts'
@@ -63,12 +67,12 @@ import { packageRoutes } from '../pages/package-routes.ts'
 import { servePages } from '../pages/page-routes.ts'
 import type { IssuerKeys } from '../secrets/issuer-keys/issuer-keys.ts'
 import {
+  answerPlainCertificates,
   CERTIFICATE_URL,
   certificateRoutes,
 } from '../statements/certificates/certificate-routes.ts'
 import type { Issuer } from '../statements/certificates/issue.ts'
 import { issuerKeyRoutes } from '../statements/certificates/issuer-key-routes.ts'
-import { answerPlainCertificates } from '../statements/certificates/plain-certificate-routes.ts'
 import { type GrantRouteDeps, grantRoute } from '../statements/grants/grant-routes.ts'
 import { issuerMetadataRoutes } from '../statements/grants/issuer-metadata-routes.ts'
 import { feedRoute } from '../statements/status-lists/feed-routes.ts'

@@ -1,16 +1,19 @@
 import { JWS_ALGORITHMS, type JwsAlgorithm } from '@countersign/protocol'
 import { Type } from 'typebox'
+import type { AgentView } from '../../agents/agent-record.ts'
+import type { ReadDeps } from '../../agents/find-agent.ts'
 import { preferredType } from '../../agents/preferred-type.ts'
 import type { Site } from '../../base/site.ts'
 import { REVALIDATE } from '../../http/caching.ts'
+import { type PlainDeps, plainAnswers } from '../../http/plain-answers.ts'
 import { agentParam, publicRead } from '../../http/public-read.ts'
-import type { App } from '../../http/server.ts'
+import type { AheadOfRouter, App } from '../../http/server.ts'
 import { CERTIFICATE_TYPE_PATH } from './certificate-claims.ts'
 import { certificateTypeMetadata } from './certificate-type.ts'
 import type { Issuer } from './issue.ts'
 
 export const CERTIFICATE_URL = '/api/v1/agent/:agent/certificate'
-export const JWT_TYPE = 'application/jwt'
+const JWT_TYPE = 'application/jwt'
 const SD_JWT_TYPE = 'application/dc+sd-jwt'
 
 export interface CertificateRouteDeps {
@@ -87,13 +90,50 @@ export function certificateRoutes(app: App, { site, issuer }: CertificateRouteDe
   })
 }
 
+export interface PlainCertificateDeps extends Omit<PlainDeps, 'naming'> {
+  readonly read: ReadDeps
+  readonly issuer: Issuer
+}
+
+/** Answers plain requests for certificates in the default format, of agents in memory, ahead of the router. */
+export function answerPlainCertificates(deps: PlainCertificateDeps): AheadOfRouter {
+  const { read, issuer, metrics, isReady } = deps
+  const plain = { naming: read.site.naming, metrics, isReady }
+  return plainAnswers(plain, CERTIFICATE_URL, (tail, rawHeaders) => {
+    if (namesSdJwt(rawHeaders)) return null
+    const view = read.readModel.inMemory(tail)
+    const body = view && atOnce(issuer, view)
+    if (body === null) return null
+    return { headers: { 'content-type': JWT_TYPE, etag: tagOf(body) }, body }
+  })
+}
+
+/** Null also for what cannot be issued now: the router's handler fails in the same way and answers the error. */
+function atOnce(issuer: Issuer, view: AgentView): string | null {
+  try {
+    return issuer.certificateAtOnce(view, 'EdDSA')
+  } catch {
+    return null
+  }
+}
+
+/** Whether the client may prefer the other format. */
+function namesSdJwt(rawHeaders: readonly string[]): boolean {
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i] as string
+    if (name.length !== 6 || name.toLowerCase() !== 'accept') continue
+    if (/sd-jwt/i.test(rawHeaders[i + 1] as string)) return true
+  }
+  return false
+}
+
 function prefersSdJwt(accept: string | undefined): boolean {
   if (!accept?.toLowerCase().includes(SD_JWT_TYPE)) return false
   return preferredType(accept, [JWT_TYPE, SD_JWT_TYPE]) === SD_JWT_TYPE
 }
 
 /** The end of the signature, of which no two are alike. */
-export function tagOf(token: string): string {
+function tagOf(token: string): string {
   return `"${token.slice(-32)}"`
 }
 
