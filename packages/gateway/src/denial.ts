@@ -131,11 +131,6 @@ function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (each) => `&#${each.charCodeAt(0)};`)
 }
 
-/** A refused request, as passed to `onRefused`: the decision, and the response that the gateway would send by itself. */
-export interface Refused extends Denial {
-  readonly decision: Decision
-}
-
 /** Calls `onRefused` of an adapter whose framework has a response object. If it throws or rejects, calls `fallBack`. */
 export function callOnRefused(onRefused: () => unknown, fallBack: () => void): void {
   try {

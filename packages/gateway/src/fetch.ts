@@ -1,5 +1,5 @@
-import type { Decision } from './decision/decision.ts'
-import { customResponse, denialFor, type Refused } from './denial.ts'
+import type { Decision, Refused } from './decision/decision.ts'
+import { customResponse, denialFor } from './denial.ts'
 import { Gate } from './gate.ts'
 import type { Closeable, GatewayOptions } from './options.ts'
 import { isPreflight, isSigned } from './request/gateway-request.ts'

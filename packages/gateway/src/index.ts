@@ -5,9 +5,15 @@ export {
   type NonceStore,
   Registry,
 } from '@countersign/sdk'
-export type { Action, Decision, Proof, Refusal, RequestSignature } from './decision/decision.ts'
+export type {
+  Action,
+  Decision,
+  Proof,
+  Refusal,
+  Refused,
+  RequestSignature,
+} from './decision/decision.ts'
 export type { Reason, ReasonCode } from './decision/reasons.ts'
-export type { Refused } from './denial.ts'
 export type {
   AgentSessionData,
   Closeable,

@@ -158,3 +158,8 @@ export interface Denial {
   readonly headers: readonly (readonly [name: string, value: string])[]
   readonly body: string
 }
+
+/** A refused request, as passed to `onRefused`: the decision, and the response that the gateway would send by itself. */
+export interface Refused extends Denial {
+  readonly decision: Decision
+}
