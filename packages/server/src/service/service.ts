@@ -41,7 +41,6 @@ import { IssuerKeyRing } from '../secrets/issuer-keys/issuer-keys.ts'
 import { loadPepper } from '../secrets/secrets.ts'
 import { openDerivedServiceKeys, openServiceKey } from '../secrets/service-keys.ts'
 import { openStatus } from '../statements/status-lists/open-status.ts'
-import { EntryRepair } from '../statements/status-lists/repair-entries.ts'
 import { HEAD_INTERVAL_MS } from '../statements/status-lists/status-feed.ts'
 import { openWebhooks } from '../webhooks/part.ts'
 import { type AppDeps, createApp } from './app.ts'
@@ -208,7 +207,6 @@ async function start(
   else primary.publishMetrics(text)
   const handlers = { ...JOB_HANDLERS, ...jobHandlersOf(opened) }
   const onFailure = (err: unknown) => log.error({ err }, 'a job failed')
-  const entryRepair = new EntryRepair({ db, now })
   const timers: PartTimer[] = [
     // First, so that a warning precedes what it warns of.
     { everyMs: WORK_MS, run: async () => warnings.run(), failure: 'warnings failed' },
@@ -226,11 +224,6 @@ async function start(
       everyMs: WORK_MS,
       run: (stopping) => fillThumbprints(db, stopping),
       failure: 'thumbprints of keys cannot be stored',
-    },
-    {
-      everyMs: WORK_MS,
-      run: (stopping) => entryRepair.run(stopping),
-      failure: 'entries of status lists cannot be repaired',
     },
     { everyMs: WORK_MS, run: () => checks.run(), failure: 'a check failed' },
     { everyMs: WORK_MS, run: async () => emails?.run(), failure: 'an e-mail was not sent' },

@@ -20,9 +20,6 @@ export interface CertifiedContent {
   readonly assurance: Assurance | null
 }
 
-/** The verification that a certificate states. */
-export type StatedVerification = Pick<CertifiedContent, 'identityMethod' | 'assurance'>
-
 /** What is true of an agent now. */
 export interface Standing {
   readonly keySequence: number
@@ -84,8 +81,8 @@ export function stillHolds(content: CertifiedContent, standing: Standing, at: nu
 }
 
 /** Whether the verification that a certificate states is still there. @param at milliseconds since 1970 */
-export function isStillVerified(
-  { identityMethod, assurance }: StatedVerification,
+function isStillVerified(
+  { identityMethod, assurance }: CertifiedContent,
   verifications: readonly VerificationFact[],
   at: number,
 ): boolean {

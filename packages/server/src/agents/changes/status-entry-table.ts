@@ -4,7 +4,7 @@ import { sql } from 'kysely'
 import type { Db, StatusEntryRow, StatusListRow, Tx } from '../../database/database.ts'
 import { appendEvent } from '../../database/event-table.ts'
 import { prepared } from '../../database/prepared.ts'
-import type { CertifiedContent, StatedVerification } from './certified-content.ts'
+import type { CertifiedContent } from './certified-content.ts'
 
 /** A list is full at 90 percent. Up to there, a random free entry is found in ten attempts on average. */
 const LIST_CAPACITY = Math.floor(STATUS_LIST_LENGTH * 0.9)
@@ -37,39 +37,6 @@ export async function currentEntriesOf(
     .where('tail', 'in', tails)
     .where(current)
     .execute()
-}
-
-/** The verifications that the valid entries of an owner's agents state, each once. */
-export async function statedVerifications(db: Db, ownerId: number): Promise<StatedVerification[]> {
-  return validEntriesOf(db, ownerId)
-    .select(['entry.identity_method as identityMethod', 'entry.assurance'])
-    .distinct()
-    .execute()
-}
-
-/** Agents of an owner with a valid entry that states a verification. */
-export async function tailsStating(
-  db: Db,
-  ownerId: number,
-  { identityMethod, assurance }: StatedVerification,
-  limit: number,
-): Promise<string[]> {
-  const rows = await validEntriesOf(db, ownerId)
-    .select('entry.tail')
-    .where('entry.identity_method', '=', identityMethod)
-    .where('entry.assurance', '=', assurance)
-    .limit(limit)
-    .execute()
-  return rows.map(({ tail }) => tail)
-}
-
-function validEntriesOf(db: Db, ownerId: number) {
-  return db
-    .selectFrom('agents as agent')
-    .innerJoin('status_entries as entry', 'entry.tail', 'agent.tail')
-    .where('agent.owner_id', '=', ownerId)
-    .where(current)
-    .where('entry.value', '=', 0)
 }
 
 const selectOpenList = prepared<{ capacity: number }, { list: number }>((db, param) =>
