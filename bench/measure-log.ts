@@ -7,6 +7,7 @@ import { namingFor, randomTail } from '@countersign/protocol'
 import { queuedRow } from '../packages/server/src/agents/changes/log-change.ts'
 import { insertQueued } from '../packages/server/src/agents/changes/log-queue-table.ts'
 import { insertAgent } from '../packages/server/src/agents/claims/claim-table.ts'
+import { thumbprintBytes } from '../packages/server/src/agents/keys/key-thumbprint-table.ts'
 import type { Db } from '../packages/server/src/database/database.ts'
 import { openDatabase } from '../packages/server/src/database/open-database.ts'
 import { TransparencyLog } from '../packages/server/src/log/transparency-log.ts'
@@ -52,8 +53,16 @@ try {
         await insertQueued(tx, row)
         if (i % PROVEN_EVERY !== 0) continue
         tails.push(row.tail)
-        const agent = { tail: row.tail, owner_id: owner, public_key: publicKey, agent_id: 'main' }
-        await insertAgent(tx, { ...agent, seq: i + 1, claimed_at: Date.now(), grade: 'C' })
+        await insertAgent(tx, {
+          tail: row.tail,
+          owner_id: owner,
+          public_key: publicKey,
+          key_thumbprint: thumbprintBytes(publicKey),
+          agent_id: 'main',
+          seq: i + 1,
+          claimed_at: Date.now(),
+          grade: 'C',
+        })
       }
     })
     const began = performance.now()
@@ -105,8 +114,10 @@ function claim(i: number) {
     signature: signature.toString('base64'),
   }
   const agent = {
-    ...{ tail: randomTail(randomBytes), owner_id: 1, key_sequence: 1, key_thumbprint: null },
-    public_key: publicKey,
+    tail: randomTail(randomBytes),
+    owner_id: 1,
+    key_sequence: 1,
+    key_thumbprint: thumbprintBytes(publicKey),
   }
   const change = { type: 'claimed', grade: 'C' } as const
   const row = queuedRow(agent, { seq: i + 1, at: Date.now(), by: 'agent', change, evidence })

@@ -1,5 +1,6 @@
 import { freemem } from 'node:os'
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
+import { thumbprintBytes } from '../packages/server/src/agents/keys/key-thumbprint-table.ts'
 
 /** Bytes per line: a tail of 24 letters and a newline. */
 export const TAIL_LINE = 25
@@ -49,7 +50,8 @@ export class Seeder {
   addAgents(tails: Buffer, keys: Buffer, each: number): void {
     const agents = keys.length / KEY_BYTES
     const first = { ...this.#addOwners(Math.ceil(agents / each), each + 1), each }
-    this.#run('agents', { ...first, count: agents, tails, keys })
+    const thumbprints = thumbprintsOf(keys, agents)
+    this.#run('agents', { ...first, count: agents, tails, keys, thumbprints })
     this.#run('claimed', { ...first, count: agents, tails, encoded: encodeKeys(keys, agents) })
     this.#seq += agents
   }
@@ -119,10 +121,11 @@ const INSERTS = {
   verified: `events (seq, at, type, tail, owner_id, facts) ${ROWS}
     SELECT $seq + i * $stride, $at, 'owner.identity_verified', NULL, $owner + i,
       '{"provider":"in-person","assurance":"substantial"}' FROM row`,
-  agents: `agents (seq, tail, public_key, agent_id, owner_id, status, status_reason, status_set_by,
+  agents: `agents (seq, tail, public_key, key_thumbprint, agent_id, owner_id, status, status_reason, status_set_by,
       pair_slot, claimed_at, status_changed_at, updated_at, version, username, display_name, description,
       grade) ${ROWS}
-    SELECT ${CLAIM_SEQ}, ${TAIL}, substr($keys, 1 + i * ${KEY_BYTES}, ${KEY_BYTES}), 'main', $owner + i / $each,
+    SELECT ${CLAIM_SEQ}, ${TAIL}, substr($keys, 1 + i * ${KEY_BYTES}, ${KEY_BYTES}),
+      substr($thumbprints, 1 + i * ${KEY_BYTES}, ${KEY_BYTES}), 'main', $owner + i / $each,
       'active', NULL, 'owner', 0, $at, $at, $at, ${CLAIM_SEQ}, NULL, NULL, NULL, 'C' FROM row`,
   claimed: `events (seq, at, type, tail, owner_id, facts) ${ROWS}
     SELECT ${CLAIM_SEQ}, $at, 'agent.claimed', ${TAIL}, $owner + i / $each,
@@ -138,6 +141,14 @@ function prepared(db: DatabaseSync): Record<keyof typeof INSERTS, StatementSync>
     db.prepare(`INSERT INTO ${sql}`),
   ])
   return Object.fromEntries(entries)
+}
+
+/** 32 bytes for each key. */
+function thumbprintsOf(keys: Buffer, count: number): Buffer {
+  const thumbprints = Buffer.alloc(count * KEY_BYTES)
+  for (let at = 0; at < thumbprints.length; at += KEY_BYTES)
+    thumbprints.set(thumbprintBytes(keys.subarray(at, at + KEY_BYTES)), at)
+  return thumbprints
 }
 
 /** Base64 values, concatenated. */

@@ -183,8 +183,8 @@ export interface AgentRow {
   key_sequence: number
   /** When the current key became current; null: at the claim. */
   key_changed_at: number | null
-  /** The JWK thumbprint of the current key. Whatever changes `public_key` sets it too, or to null: the service fills it in. */
-  key_thumbprint: Uint8Array | null
+  /** The JWK thumbprint of the current key. Whatever changes `public_key` sets it too. */
+  key_thumbprint: Uint8Array
   /** How the current key became current; null: by the claim. */
   key_changed_by: KeyChange | null
   agent_id: string

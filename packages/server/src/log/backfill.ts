@@ -1,5 +1,4 @@
 import { canonicalJson } from '@countersign/protocol'
-import { thumbprintBytes } from '../agents/keys/key-thumbprint-table.ts'
 import type { AgentRow, Database, Tx } from '../database/database.ts'
 import { currentEpoch, lastClaim, unloggedAgents, updateEpoch } from './log-table.ts'
 import { appendEntries, type NewEntry, SEQUENCE_BATCH, type SequenceDeps } from './sequence.ts'
@@ -45,8 +44,8 @@ async function backfillBatch(deps: SequenceDeps, tx: Tx): Promise<number> {
 }
 
 function existing(agent: AgentRow, at: number): NewEntry {
-  const { tail, status, grade, public_key, key_sequence: keySequence } = agent
-  const key = Buffer.from(thumbprintBytes(public_key)).toString('base64url')
+  const { tail, status, grade, key_thumbprint, key_sequence: keySequence } = agent
+  const key = Buffer.from(key_thumbprint).toString('base64url')
   const evidence = { agentId: agent.agent_id, claimedAt: agent.claimed_at }
   return {
     tail,

@@ -15,11 +15,11 @@ import { cardRoute, compactCardRoute } from '../agents/card-routes.ts'
 import { claimRoute } from '../agents/claims/claim-routes.ts'
 import { clientMetadataRoute } from '../agents/client-metadata-routes.ts'
 import type { ReadDeps } from '../agents/find-agent.ts'
+import { agentsOfKeyRoute } from '../agents/keys/agents-of-key-routes.ts'
 import {
   type DirectoryProofRouteDeps,
   directoryProofRoute,
 } from '../agents/keys/directory-proof-routes.ts'
-import { keyHolderRoute } from '../agents/keys/key-holder-routes.ts'
 import { type KeyRouteDeps, keyHistoryRoute, keyRoutes } from '../agents/keys/key-routes.ts'
 import { keySetRoute } from '../agents/keys/key-set-routes.ts'
 import { type RenounceRouteDeps, renounceRoute } from '../agents/keys/renounce-routes.ts'
@@ -226,7 +226,7 @@ function registerRoutes(app: App, deps: AppDeps, pages: Pages): void {
   keySetRoute(app, deps.read)
   clientMetadataRoute(app, deps.read)
   cardKeySetRoute(app, { ...deps.read, db: deps.owners.db.read, a2aKeys: deps.owners.a2aKeys })
-  keyHolderRoute(app, { db: deps.owners.db, site: deps.read.site })
+  agentsOfKeyRoute(app, { db: deps.owners.db, site: deps.read.site })
   directoryProofRoute(app, { naming, proveDirectory: deps.proveDirectory })
   serviceDirectoryRoute(app, { ...deps.read, directoryKey: deps.directoryKey })
   statusListRoute(app, { site: deps.read.site, ...deps.status })

@@ -10,7 +10,6 @@ import type { OwnersPart } from '../accounts/owners/owner-routes.ts'
 import type { StartProvider } from '../accounts/providers/development/index.ts'
 import { logProviders, openProviders } from '../accounts/providers/load-providers.ts'
 import { providerLabelsOf } from '../accounts/providers/providers.ts'
-import { fillThumbprints } from '../agents/keys/key-thumbprints.ts'
 import { openReadModel } from '../agents/read-model/open-read-model.ts'
 import type { Env, Settings } from '../base/config.ts'
 import { siteOf } from '../base/site.ts'
@@ -219,11 +218,6 @@ async function start(
       everyMs: WORK_MS,
       run: () => issuerKeys.refresh(),
       failure: 'the state of the issuer keys cannot be read',
-    },
-    {
-      everyMs: WORK_MS,
-      run: (stopping) => fillThumbprints(db, stopping),
-      failure: 'thumbprints of keys cannot be stored',
     },
     { everyMs: WORK_MS, run: () => checks.run(), failure: 'a check failed' },
     { everyMs: WORK_MS, run: async () => emails?.run(), failure: 'an e-mail was not sent' },

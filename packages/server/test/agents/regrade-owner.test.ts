@@ -4,6 +4,7 @@ import { type TestContext, test } from 'node:test'
 import { type Assurance, randomTail } from '@countersign/protocol'
 import { insertProvenChannel } from '../../../../test/support/channel-rows.ts'
 import { gradeChanges, untilGradeChanges } from '../../../../test/support/grade-events.ts'
+import { insertAgent } from '../../../../test/support/insert-agent.ts'
 import {
   type Operator,
   openOperator,
@@ -12,7 +13,6 @@ import {
   testEnv,
 } from '../../../../test/support/service.ts'
 import { unverifyOwner, verifyOwner } from '../../src/accounts/identity/record-verification.ts'
-import { insertAgent } from '../../src/agents/claims/claim-table.ts'
 import { readSettings } from '../../src/base/config.ts'
 import type { Database } from '../../src/database/database.ts'
 import { takeJob } from '../../src/database/jobs/job-table.ts'

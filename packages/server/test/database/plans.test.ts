@@ -64,9 +64,10 @@ test('what keeps a key from being claimed is read by indexes of keys', async (t)
   const owner = await service.operator.addVerifiedOwner()
   const key = (text: string) => (ON_POSTGRES ? `sha256((${text})::bytea)` : `cast(${text} as blob)`)
   await withRaw(service.settings, (raw) =>
-    raw.exec(`insert into agents (seq, tail, public_key, agent_id, owner_id, status, status_set_by,
+    raw.exec(`insert into agents (seq, tail, public_key, key_thumbprint, agent_id, owner_id, status, status_set_by,
         pair_slot, claimed_at, status_changed_at, updated_at, version, grade)
-        ${NUMBERS} select ${ROWS} + i, 'tail' || i, ${key("'key' || i")}, 'agent', ${owner}, 'active', 'owner',
+        ${NUMBERS} select ${ROWS} + i, 'tail' || i, ${key("'key' || i")},
+          ${key("'thumbprint' || i")}, 'agent', ${owner}, 'active', 'owner',
           0, 1, 1, 1, 1, 'C' from n;
       insert into agent_keys (tail, sequence, public_key, state, valid_from, valid_until)
         ${NUMBERS} select 'tail' || i, 1, ${key("'former' || i")}, 'retired', 1, 2 from n;

@@ -8,7 +8,6 @@ import {
 import type { AgentRow, Tx } from '../../database/database.ts'
 import type { LogQueueRow } from '../../database/schema/log-rows.ts'
 import { agentByTail } from '../agent-table.ts'
-import { thumbprintBytes } from '../keys/key-thumbprint-table.ts'
 import { insertQueued, takeQueuedGrade } from './log-queue-table.ts'
 
 /** Entries that follow from a change of the owner are spread over this time, so that they do not link the owner's agents. */
@@ -29,10 +28,7 @@ export interface LoggedChange {
 }
 
 /** What an entry says of its agent. */
-type LoggedAgent = Pick<
-  AgentRow,
-  'tail' | 'owner_id' | 'public_key' | 'key_sequence' | 'key_thumbprint'
->
+type LoggedAgent = Pick<AgentRow, 'tail' | 'owner_id' | 'key_sequence' | 'key_thumbprint'>
 
 /**
  * Queues the entry of a change within the transaction of the change, so that neither exists without the other. Its place in the
@@ -53,11 +49,10 @@ export async function logChange(tx: Tx, tail: string, logged: LoggedChange): Pro
 
 /** The row of the queue for a change. */
 export function queuedRow(
-  { tail, owner_id, public_key, key_sequence, key_thumbprint }: LoggedAgent,
+  { tail, owner_id, key_sequence, key_thumbprint }: LoggedAgent,
   { seq, at, by, change, evidence, isSpread }: LoggedChange,
 ): LogQueueRow {
-  const thumbprint = key_thumbprint ?? thumbprintBytes(public_key)
-  const key = Buffer.from(thumbprint).toString('base64url')
+  const key = Buffer.from(key_thumbprint).toString('base64url')
   return {
     seq,
     tail,

@@ -11,7 +11,6 @@ import { appendEvent, type NewEvent } from '../../database/event-table.ts'
 import { prepared } from '../../database/prepared.ts'
 import type { LogQueueRow } from '../../database/schema/log-rows.ts'
 import { insertQueued, insertQueuedRows } from '../changes/log-queue-table.ts'
-import { thumbprintBytes } from '../keys/key-thumbprint-table.ts'
 import { type KeyUse, keyUseColumns, keyUseOf, keyUseOfRow } from '../keys/key-use.ts'
 
 /** Invalidates the owner's unused tokens. `now` is in milliseconds since 1970. */
@@ -92,9 +91,15 @@ export interface Minted {
 
 export type NewAgent = Pick<
   AgentRow,
-  'seq' | 'tail' | 'public_key' | 'agent_id' | 'owner_id' | 'claimed_at' | 'grade'
-> &
-  Partial<Pick<AgentRow, 'key_thumbprint'>>
+  | 'seq'
+  | 'tail'
+  | 'public_key'
+  | 'key_thumbprint'
+  | 'agent_id'
+  | 'owner_id'
+  | 'claimed_at'
+  | 'grade'
+>
 
 /**
  * Redeems tokens and inserts the claimed agents, their events and their entries for the transparency log.
@@ -171,7 +176,7 @@ const redeem = prepared<{ hash: Uint8Array; now: number }, { owner_id: number }>
     .returning('owner_id'),
 )
 
-const insert = prepared<NewAgent & Pick<AgentRow, 'key_thumbprint'>, object>((db, param) =>
+const insert = prepared<NewAgent, object>((db, param) =>
   db.insertInto('agents').values({
     seq: param('seq'),
     tail: param('tail'),
@@ -202,11 +207,7 @@ const insert = prepared<NewAgent & Pick<AgentRow, 'key_thumbprint'>, object>((db
 
 /** @throws Error if an agent that is not revoked has the same key and label */
 export async function insertAgent(tx: Tx, agent: NewAgent): Promise<void> {
-  await insert(tx.db, { ...agent, key_thumbprint: thumbprintOf(agent) })
-}
-
-function thumbprintOf({ key_thumbprint, public_key }: NewAgent): Uint8Array {
-  return key_thumbprint ?? thumbprintBytes(public_key)
+  await insert(tx.db, agent)
 }
 
 async function insertInSqlite(tx: Tx, minted: Minted, now: number): Promise<void> {
@@ -224,7 +225,6 @@ async function insertInPostgres(tx: Tx, minted: Minted, now: number): Promise<vo
   const agentColumn = <K extends keyof NewAgent>(name: K) => agents.map((agent) => agent[name])
   const eventColumn = <K extends keyof NewEvent>(name: K) => events.map((event) => event[name])
   const payloads = events.map((event) => JSON.stringify(event.payload))
-  const thumbprints = agents.map(thumbprintOf)
   const [redeemed] = await Promise.all([
     sql`update claim_tokens set used_at = ${now}::bigint
       where hash = any(${tokenHashes}::bytea[]) and used_at is null and superseded_at is null
@@ -235,7 +235,7 @@ async function insertInPostgres(tx: Tx, minted: Minted, now: number): Promise<vo
       select seq, tail, public_key, key_thumbprint, agent_id, owner_id, claimed_at, grade,
         'active', 'owner', 0, claimed_at, claimed_at, seq
       from unnest(${agentColumn('seq')}::bigint[], ${agentColumn('tail')}::text[],
-        ${agentColumn('public_key')}::bytea[], ${thumbprints}::bytea[],
+        ${agentColumn('public_key')}::bytea[], ${agentColumn('key_thumbprint')}::bytea[],
         ${agentColumn('agent_id')}::text[],
         ${agentColumn('owner_id')}::bigint[], ${agentColumn('claimed_at')}::bigint[],
         ${agentColumn('grade')}::text[])

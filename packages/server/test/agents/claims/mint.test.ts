@@ -3,10 +3,10 @@ import { createHash, randomBytes } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import { CodedError } from '@countersign/protocol'
 import fc from 'fast-check'
+import { insertAgent } from '../../../../../test/support/insert-agent.ts'
 import { type Operator, openOperator, testEnv } from '../../../../../test/support/service.ts'
 import {
   type DecodedClaim,
-  insertAgent,
   insertMinted,
   insertTokens,
   type NewAgent,
@@ -201,8 +201,14 @@ test('the database rejects a used token and a taken pair, independently of what 
   const { db } = await openData(t)
   await issueTokens({ db } as Operator, 1)
   const agent = (seq: number, label: string): NewAgent => ({
-    ...{ seq, tail: `tail ${seq}`, public_key: bytes(1, 'key', 1), agent_id: label },
-    ...{ owner_id: 1, claimed_at: NOW, grade: 'C' },
+    seq,
+    tail: `tail ${seq}`,
+    public_key: bytes(1, 'key', 1),
+    key_thumbprint: bytes(1, 'thumbprint', 1),
+    agent_id: label,
+    owner_id: 1,
+    claimed_at: NOW,
+    grade: 'C',
   })
   const insert = (tokens: readonly number[], agents: readonly NewAgent[]) => {
     const tokenHashes = tokens.map((token) => bytes(1, 'token', token))

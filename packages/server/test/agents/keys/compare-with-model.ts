@@ -9,13 +9,10 @@ import {
   randomTail,
   type Tail,
 } from '@countersign/protocol'
+import { insertAgent } from '../../../../../test/support/insert-agent.ts'
 import type { Session } from '../../../src/accounts/owners/session.ts'
 import { agentByTail } from '../../../src/agents/agent-table.ts'
-import {
-  insertAgent,
-  insertTokens,
-  supersedeTokens,
-} from '../../../src/agents/claims/claim-table.ts'
+import { insertTokens, supersedeTokens } from '../../../src/agents/claims/claim-table.ts'
 import { mint } from '../../../src/agents/claims/mint.ts'
 import { keysOfAgent } from '../../../src/agents/keys/agent-key-table.ts'
 import { completeRecovery } from '../../../src/agents/keys/complete-recovery.ts'

@@ -101,7 +101,7 @@ function agentRow(i: number): AgentRow {
     key_sequence: i % 37 === 0 ? 2 : 1,
     key_changed_by: null,
     key_changed_at: i % 37 === 0 ? claimed_at + 3 : null,
-    key_thumbprint: null,
+    key_thumbprint: new Uint8Array(randomBytes(32)),
     agent_id: 'main',
     owner_id: 1 + (i % OWNERS),
     status: isRevoked ? 'revoked' : i % 13 === 0 ? 'suspended' : 'active',

@@ -24,7 +24,7 @@ create table agents (
   grade ${text} not null default 'E',
   key_sequence integer not null default 1,
   key_changed_at bigint,
-  key_thumbprint ${bytes},
+  key_thumbprint ${bytes} not null,
   directory_proof ${text},
   key_changed_by ${text},
   constraint agents_pair unique (public_key, agent_id, pair_slot)

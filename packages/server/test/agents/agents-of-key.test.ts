@@ -4,21 +4,11 @@ import { test } from 'node:test'
 import { type KeyHolders, keyThumbprint, randomTail } from '@countersign/protocol'
 import { assertRefused, jsonOf } from '../../../../test/support/answer.ts'
 import { ask } from '../../../../test/support/ask.ts'
+import { insertAgent } from '../../../../test/support/insert-agent.ts'
 import { newKey, type TestKey } from '../../../../test/support/key.ts'
-import { withRaw } from '../../../../test/support/raw-database.ts'
 import { replaceKey } from '../../../../test/support/replace-key.ts'
-import {
-  claimAgent,
-  openOperator,
-  startTestService,
-  testEnv,
-} from '../../../../test/support/service.ts'
+import { claimAgent, startTestService } from '../../../../test/support/service.ts'
 import { setStatus } from '../../../../test/support/set-status.ts'
-import { until } from '../../../../test/support/until.ts'
-import { insertAgent } from '../../src/agents/claims/claim-table.ts'
-import { thumbprintBytes } from '../../src/agents/keys/key-thumbprint-table.ts'
-import { agentsOfThumbprint, fillThumbprints } from '../../src/agents/keys/key-thumbprints.ts'
-import { readSettings } from '../../src/base/config.ts'
 
 const thumbprintOf = ({ publicKey }: TestKey) => keyThumbprint(Buffer.from(publicKey, 'base64'))
 
@@ -70,48 +60,23 @@ test('what is not the canonical thumbprint of a key is refused', async (t) => {
   }
 })
 
-test('a claim stores the thumbprint, and the timer stores what is missing', async (t) => {
+test('of more than 100 agents with a key, those claimed first are listed', async (t) => {
   const service = await startTestService(t)
+  const { db, addVerifiedOwner } = service.operator
+  const owner_id = await addVerifiedOwner()
   const key = newKey()
-  await claimAgent(service, await service.operator.addVerifiedOwner(), key)
-  const stored = () =>
-    withRaw(service.settings, async (raw) => {
-      const [row] = await raw.all('SELECT key_thumbprint FROM agents')
-      const thumbprint = row?.key_thumbprint as Uint8Array | null
-      return thumbprint === null ? null : Buffer.from(thumbprint).toString('base64url')
-    })
-  assert.equal(await stored(), thumbprintOf(key))
-  await withRaw(service.settings, (raw) => raw.exec('UPDATE agents SET key_thumbprint = NULL'))
-  service.tick()
-  await until(async () => (await stored()) === thumbprintOf(key))
-})
-
-// Without a service, whose timer would store the thumbprints.
-test('agents of the release before are found; while too many are missing, the answer is 503 and never 404', async (t) => {
-  const operator = await openOperator(readSettings(await testEnv(t)))
-  t.after(() => operator.close())
-  const { db } = operator
-  const owner_id = await operator.addVerifiedOwner()
-  const publicKeys = Array.from({ length: 501 }, () => new Uint8Array(randomBytes(32)))
-  const insert = (keys: readonly Uint8Array[], from: number) =>
-    db.write(async (tx) => {
-      for (const [i, public_key] of keys.entries()) {
-        const tail = randomTail(randomBytes)
-        const claim = { tail, public_key, agent_id: 'main', owner_id, claimed_at: from + i }
-        await insertAgent(tx, { ...claim, seq: 1_000_000 + from + i, grade: 'C' })
-      }
-      await tx.db.updateTable('agents').set({ key_thumbprint: null }).execute()
-    })
-  const wanted = publicKeys[0] as Uint8Array
-  const find = async () => {
-    const found = await agentsOfThumbprint(db, thumbprintBytes(wanted))
-    return found.map(({ public_key }) => Buffer.compare(public_key, wanted))
-  }
-
-  await insert(publicKeys.slice(0, 500), 0)
-  assert.deepEqual(await find(), [0], 'computed during the lookup')
-  await insert(publicKeys.slice(500), 500)
-  await assert.rejects(find, { code: 'UNAVAILABLE' })
-  await fillThumbprints(db, new AbortController().signal)
-  assert.deepEqual(await find(), [0])
+  const public_key = Buffer.from(key.publicKey, 'base64')
+  const tails = Array.from({ length: 101 }, () => randomTail(randomBytes))
+  await db.write(async (tx) => {
+    for (const [i, tail] of tails.entries()) {
+      const seq = tx.nextSeq()
+      const label = { agent_id: `agent ${i}`, claimed_at: i, grade: 'C' } as const
+      await insertAgent(tx, { seq, tail, public_key, owner_id, ...label })
+    }
+  })
+  const answer = await ask(service, `/api/v1/keys/${thumbprintOf(key)}`)
+  assert.deepEqual(
+    jsonOf<KeyHolders>(answer).agents.map(({ svcDid }) => svcDid?.slice(-24)),
+    tails.slice(0, 100),
+  )
 })

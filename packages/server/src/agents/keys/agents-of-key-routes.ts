@@ -12,16 +12,16 @@ import type { Database } from '../../database/database.ts'
 import { CACHE_ONE_MINUTE } from '../../http/caching.ts'
 import { publicRead } from '../../http/public-read.ts'
 import type { App } from '../../http/server.ts'
+import { agentsOfKey } from './agents-of-key.ts'
 import { publicJwkOf } from './key-set-routes.ts'
-import { agentsOfThumbprint } from './key-thumbprints.ts'
 
-interface KeyHolderDeps {
+interface AgentsOfKeyDeps {
   readonly db: Pick<Database, 'pointReads'>
   readonly site: Site
 }
 
 /** Which agents have the key that the `keyid` of a signature names. */
-export function keyHolderRoute(app: App, { db, site }: KeyHolderDeps): void {
+export function agentsOfKeyRoute(app: App, { db, site }: AgentsOfKeyDeps): void {
   publicRead(app, site.naming, {
     url: '/api/v1/keys/:thumbprint',
     cacheControl: CACHE_ONE_MINUTE,
@@ -44,7 +44,7 @@ export function keyHolderRoute(app: App, { db, site }: KeyHolderDeps): void {
           'A thumbprint is 32 bytes of SHA-256 in base64url without padding, 43 characters.',
         )
       }
-      const agents = await agentsOfThumbprint(db, bytes)
+      const agents = await agentsOfKey(db, bytes)
       const [first] = agents
       if (first === undefined) {
         throw new CodedError('NOT_FOUND', 'No agent has a key with this thumbprint.')
