@@ -1,9 +1,5 @@
 import { test } from 'node:test'
-import {
-  assertClaimsRefused,
-  assertVerificationsRefused,
-  type BadPost,
-} from '../../../../test/support/refused-posts.ts'
+import { assertClaimsRefused, type BadPost } from '../../../../test/support/refused-posts.ts'
 
 const MALFORMED = { status: 400, code: 'VALIDATION_ERROR' } as const
 
@@ -109,9 +105,5 @@ const SUITES = [
 for (const [what, cases] of SUITES) {
   test(`a claim whose body ${what} is refused and burns no token`, async (t) => {
     await assertClaimsRefused(t, cases)
-  })
-
-  test(`a verification whose body ${what} is refused`, async (t) => {
-    await assertVerificationsRefused(t, cases)
   })
 }
