@@ -45,8 +45,8 @@ const ON_POSTGRES_IN_ALL = [
 /** Input is checked before the database is asked. */
 const INPUT_CHECKS = '**/*-input.*'
 
-/** Each process takes about a second to load the service, and grows with the services that it has run. */
-const FILES_PER_JOB = 35
+/** Each process takes about a second to load the service, and grows with the services that it has run. PostgreSQL is slower. */
+const FILES_PER_JOB = { postgres: 10, sqlite: 30 } as const
 
 /** @returns the test files of a tier in the order of their names; some come twice, once for each database */
 export function planJobs(tier: Tier, isWanted: (path: string) => boolean = () => true): Job[] {
@@ -78,7 +78,7 @@ function runsOnPostgres(path: string, tier: Tier): boolean {
 function deal(database: Database, paths: readonly string[]): Job[] {
   const isolated = paths.filter(isIsolated)
   const shared = paths.filter((path) => !isIsolated(path)).toSorted()
-  const count = Math.ceil(shared.length / FILES_PER_JOB)
+  const count = Math.ceil(shared.length / FILES_PER_JOB[database])
   const dealt = Array.from({ length: count }, (_, job) =>
     shared.filter((_, i) => i % count === job),
   )
