@@ -70,14 +70,20 @@ import {
   answerPlainCertificates,
   CERTIFICATE_URL,
   certificateRoutes,
+  issuerKeyRoutes,
 } from '../statements/certificates/certificate-routes.ts'
 import type { Issuer } from '../statements/certificates/issue.ts'
-import { issuerKeyRoutes } from '../statements/certificates/issuer-key-routes.ts'
-import { type GrantRouteDeps, grantRoute } from '../statements/grants/grant-routes.ts'
-import { issuerMetadataRoutes } from '../statements/grants/issuer-metadata-routes.ts'
-import { feedRoute } from '../statements/status-lists/feed-routes.ts'
+import {
+  type GrantRouteDeps,
+  grantRoute,
+  issuerMetadataRoutes,
+} from '../statements/grants/grant-routes.ts'
 import type { Status } from '../statements/status-lists/open-status.ts'
-import { snapshotRoute, statusListRoute } from '../statements/status-lists/status-routes.ts'
+import {
+  feedRoute,
+  snapshotRoute,
+  statusListRoute,
+} from '../statements/status-lists/status-routes.ts'
 import { type ServiceDirectoryDeps, serviceDirectoryRoute } from './directory-routes.ts'
 import { type HealthDeps, healthRoutes } from './health-routes.ts'
 import { type OwnerScopeDeps, serveOwners } from './owner-scope.ts'

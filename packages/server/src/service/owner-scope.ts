@@ -21,7 +21,7 @@ import { openingRoutes } from '../log/opening-routes.ts'
 import type { BroadcasterDeps } from '../pages/dashboard/agent-event-broadcaster.ts'
 import { sessionRoutes } from '../pages/dashboard/session-routes.ts'
 import { streamRoute } from '../pages/dashboard/stream-routes.ts'
-import { grantIssuerRoutes } from '../statements/grants/grant-issuer-routes.ts'
+import { grantIssuerRoutes } from '../statements/grants/grant-routes.ts'
 import { deletionRoute, exportRoute } from './privacy/privacy-routes.ts'
 
 export type OwnerScopeDeps = NotificationDeps &

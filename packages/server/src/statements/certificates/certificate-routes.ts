@@ -1,22 +1,27 @@
-import { JWS_ALGORITHMS, type JwsAlgorithm } from '@countersign/protocol'
+import {
+  certificateClaimsSchema,
+  issuerKeySetSchema,
+  JWS_ALGORITHMS,
+  type JwsAlgorithm,
+} from '@countersign/protocol'
 import { Type } from 'typebox'
 import type { AgentView } from '../../agents/agent-record.ts'
 import type { ReadDeps } from '../../agents/find-agent.ts'
 import { preferredType } from '../../agents/preferred-type.ts'
 import type { Site } from '../../base/site.ts'
-import { REVALIDATE } from '../../http/caching.ts'
+import { CACHE_ONE_MINUTE, REVALIDATE } from '../../http/caching.ts'
 import { type PlainDeps, plainAnswers } from '../../http/plain-answers.ts'
 import { agentParam, publicRead } from '../../http/public-read.ts'
 import type { AheadOfRouter, App } from '../../http/server.ts'
+import type { IssuerKeys } from '../../secrets/issuer-keys/issuer-keys.ts'
 import { CERTIFICATE_TYPE_PATH } from './certificate-claims.ts'
-import { certificateTypeMetadata } from './certificate-type.ts'
 import type { Issuer } from './issue.ts'
 
 export const CERTIFICATE_URL = '/api/v1/agent/:agent/certificate'
 const JWT_TYPE = 'application/jwt'
 const SD_JWT_TYPE = 'application/dc+sd-jwt'
 
-export interface CertificateRouteDeps {
+interface CertificateRouteDeps {
   readonly site: Site
   readonly issuer: Issuer
 }
@@ -90,7 +95,7 @@ export function certificateRoutes(app: App, { site, issuer }: CertificateRouteDe
   })
 }
 
-export interface PlainCertificateDeps extends Omit<PlainDeps, 'naming'> {
+interface PlainCertificateDeps extends Omit<PlainDeps, 'naming'> {
   readonly read: ReadDeps
   readonly issuer: Issuer
 }
@@ -154,4 +159,91 @@ function algorithmIn(query: unknown): JwsAlgorithm {
 
 function token(description: string) {
   return { type: 'string', description }
+}
+
+/** Claims whose meaning is that of a standard (RFC 7519, RFC 7800, SD-JWT VC). */
+const STANDARD = new Set(['iss', 'sub', 'iat', 'exp', 'jti', 'vct', 'cnf', 'status'])
+
+const typeMetadataSchema = () =>
+  Type.Object(
+    {
+      vct: Type.String({ description: 'the type: the address of this document' }),
+      name: Type.String(),
+      description: Type.String(),
+      claims: Type.Array(
+        Type.Object({
+          path: Type.Array(Type.String()),
+          sd: Type.Literal('never'),
+          mandatory: Type.Boolean(),
+          description: Type.Optional(Type.String()),
+        }),
+        { description: 'the claims, none of which can be withheld' },
+      ),
+    },
+    { description: 'SD-JWT VC type metadata' },
+  )
+
+/** The metadata of the type of a certificate, from the schema of its claims. */
+function certificateTypeMetadata(site: Site) {
+  const { properties, required } = certificateClaimsSchema(site.naming)
+  const claims = Object.entries(properties)
+    .filter(([name]) => !STANDARD.has(name))
+    .map(([name, schema]) => {
+      const { description } = schema as { readonly description?: string }
+      const mandatory = (required as readonly string[]).includes(name)
+      return { path: [name], sd: 'never', mandatory, ...(description ? { description } : {}) }
+    })
+  return {
+    schema: typeMetadataSchema(),
+    body: {
+      vct: site.baseUrl + CERTIFICATE_TYPE_PATH,
+      name: 'Agent certificate',
+      description:
+        'States which key a software agent has, how its owner’s identity was verified, and its grade. Valid only with a signature by that key.',
+      claims,
+    },
+  }
+}
+
+const ISSUER_KEY_SET_PATH = '/.well-known/jwks.json'
+
+interface IssuerKeyRouteDeps {
+  readonly site: Site
+  readonly issuerKeys: IssuerKeys
+}
+
+/** The public keys that sign certificates, status lists and the feed, and the issuer's metadata (SD-JWT VC section 5). */
+export function issuerKeyRoutes(app: App, { site, issuerKeys }: IssuerKeyRouteDeps): void {
+  publicRead(app, site.naming, {
+    url: ISSUER_KEY_SET_PATH,
+    cacheControl: CACHE_ONE_MINUTE,
+    schema: {
+      operationId: 'issuerKeySet',
+      summary: 'The keys that sign certificates, status lists and the feed',
+      tags: ['resolve'],
+      response: { 200: issuerKeySetSchema() },
+    },
+    handler: async () => issuerKeys.keySet(),
+  })
+
+  const metadata = { issuer: site.baseUrl, jwks_uri: site.baseUrl + ISSUER_KEY_SET_PATH }
+  publicRead(app, site.naming, {
+    url: '/.well-known/jwt-vc-issuer',
+    cacheControl: CACHE_ONE_MINUTE,
+    schema: {
+      operationId: 'issuerMetadata',
+      summary: 'Where the keys of this issuer are (SD-JWT VC issuer metadata)',
+      tags: ['resolve'],
+      response: {
+        200: Type.Object(
+          {
+            issuer: Type.String({ description: 'as in the claim iss of a certificate' }),
+            jwks_uri: Type.String({ description: 'the address of the issuer’s key set' }),
+          },
+          { description: 'The metadata of the issuer' },
+        ),
+      },
+    },
+    handler: async () => metadata,
+  })
 }

@@ -1,14 +1,21 @@
+import { hash } from 'node:crypto'
+import { getHeapStatistics } from 'node:v8'
 import { CodedError, type JwsAlgorithm, TOKEN_TYPES, type TokenType } from '@countersign/protocol'
 import type { AgentView } from '../../agents/agent-record.ts'
+import {
+  type CertifiedContent,
+  certifiedContentOf,
+  isSameContent,
+} from '../../agents/changes/certified-content.ts'
 import { findAgent, type ReadDeps } from '../../agents/find-agent.ts'
+import type { Database } from '../../database/database.ts'
 import type { LoggedKey, LoggedKeys } from '../../log/read-log.ts'
 import type { IssuerKeys } from '../../secrets/issuer-keys/issuer-keys.ts'
-import type { StatusReference } from '../status-lists/status-entries.ts'
+import { entryFor, type StatusReference } from '../status-lists/status-entries.ts'
+import type { StatusState } from '../status-lists/status-state.ts'
 import { type ClaimsInput, certificateClaimsOf, stapleClaimsOf } from './certificate-claims.ts'
-import { type EntryDeps, KnownEntries } from './known-entries.ts'
-import { SignedTokens } from './signed-tokens.ts'
 
-export interface IssuerDeps extends ReadDeps, EntryDeps {
+interface IssuerDeps extends ReadDeps, EntryDeps {
   readonly issuerKeys: IssuerKeys
   readonly certificateLifetimeMs: number
   readonly loggedKeys: LoggedKeys
@@ -113,4 +120,134 @@ interface Certifiable {
 
 interface Certified extends Certifiable, Omit<ClaimsInput, 'site'> {
   readonly logged: LoggedKey | null
+}
+
+/** About 300 bytes each. */
+const MAX_ENTRIES = 50_000
+
+interface EntryDeps {
+  readonly db: Database
+  readonly now: () => number
+  readonly statusState: StatusState
+}
+
+interface KnownEntry {
+  readonly content: CertifiedContent
+  readonly entry: StatusReference
+}
+
+/**
+ * The status entries of agents whose certificates were asked for lately. One is used again without a query as long as the
+ * status list that this node publishes says that it is valid: a certificate with it is worth what the list says.
+ */
+class KnownEntries {
+  readonly #deps: EntryDeps
+  readonly #entries = new Map<string, KnownEntry>()
+
+  constructor(deps: EntryDeps) {
+    this.#deps = deps
+  }
+
+  /** The entry if no query is needed; null otherwise. @throws what `StatusState.lists` throws */
+  known(view: AgentView): StatusReference | null {
+    const known = this.#entries.get(view.agent.tail)
+    if (known === undefined) return null
+    const isSame = isSameContent(known.content, certifiedContentOf(view, this.#deps.now()))
+    return isSame && this.#isValid(known.entry) ? known.entry : null
+  }
+
+  /** @throws what `entryFor` throws, and what `StatusState.lists` throws */
+  async entryFor(view: AgentView): Promise<StatusReference> {
+    const known = this.known(view)
+    if (known !== null) return known
+    const { tail } = view.agent
+    const content = certifiedContentOf(view, this.#deps.now())
+    const entry = await entryFor(this.#deps, view)
+    this.#entries.delete(tail)
+    this.#entries.set(tail, { content, entry })
+    if (this.#entries.size > MAX_ENTRIES) {
+      const [oldest] = this.#entries.keys()
+      if (oldest !== undefined) this.#entries.delete(oldest)
+    }
+    return entry
+  }
+
+  #isValid({ list, idx }: StatusReference): boolean {
+    return this.#deps.statusState.lists.valueAt(list, idx) === 0
+  }
+}
+
+/** About 27,000 certificates. */
+const MAX_BYTES = 64 * 1024 * 1024
+/** Of the heap, on a small machine. */
+const HEAP_SHARE = 1 / 32
+/** Of a token, besides its text and that of its claims. */
+const OVERHEAD_BYTES = 400
+
+interface Unsigned {
+  readonly typ: TokenType
+  readonly claims: object
+  readonly alg: JwsAlgorithm
+  /** Whether to add a `jti`: 128 bits that all nodes compute alike. */
+  readonly identified: boolean
+}
+
+interface Signed {
+  readonly kid: string
+  readonly content: string
+  readonly token: string
+}
+
+/** The last tokens that were signed: the same content is signed once. */
+class SignedTokens {
+  readonly #keys: IssuerKeys
+  readonly #tokens = new Map<string, Signed>()
+  readonly #maxBytes = Math.min(MAX_BYTES, getHeapStatistics().heap_size_limit * HEAP_SHARE)
+  #bytes = 0
+
+  constructor(keys: IssuerKeys) {
+    this.#keys = keys
+  }
+
+  /**
+   * @param id identifies the agent and the kind of token
+   * @throws what `IssuerKeys.sign` throws
+   */
+  token(id: string, { typ, claims, alg, identified }: Unsigned): string {
+    // A token of a key that was taken out of use is never handed out again.
+    const kid = this.#keys.kid(alg)
+    const content = JSON.stringify(claims)
+    const known = this.#tokens.get(id)
+    if (known?.kid === kid && known.content === content) return known.token
+    const payload = identified ? { ...claims, jti: identifierOf(kid, content) } : claims
+    const token = this.#keys.sign(typ, payload, alg)
+    this.#delete(id)
+    this.#set(id, { kid, content, token })
+    return token
+  }
+
+  #set(id: string, signed: Signed): void {
+    this.#tokens.set(id, signed)
+    this.#bytes += sizeOf(signed)
+    for (const [oldest] of this.#tokens) {
+      if (this.#bytes <= this.#maxBytes) break
+      this.#delete(oldest)
+    }
+  }
+
+  #delete(id: string): void {
+    const known = this.#tokens.get(id)
+    if (known === undefined) return
+    this.#tokens.delete(id)
+    this.#bytes -= sizeOf(known)
+  }
+}
+
+/** All of it is ASCII. */
+function sizeOf({ content, token }: Signed): number {
+  return content.length + token.length + OVERHEAD_BYTES
+}
+
+function identifierOf(kid: string, content: string): string {
+  return hash('sha256', kid + content, 'base64url').slice(0, 22)
 }

@@ -26,7 +26,7 @@ import type { IssuerKeys } from '../../secrets/issuer-keys/issuer-keys.ts'
 import { evidenceOf } from '../certificates/certificate-claims.ts'
 import { assertAuthorizationServer } from './authorization-server.ts'
 import { issuerOfAgent, recordUse } from './grant-table.ts'
-import { grantIssuerUrl } from './issuer-url.ts'
+import { grantIssuerUrl } from './manage-issuers.ts'
 
 export interface GrantDeps extends VerifyDeps, Pick<CoreDeps, 'db' | 'randomBytes'> {
   readonly issuerKeys: Pick<IssuerKeys, 'signGrant'>

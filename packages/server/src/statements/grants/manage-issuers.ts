@@ -27,7 +27,6 @@ import {
   usesOf,
   writeAssignment,
 } from './grant-table.ts'
-import { grantIssuerUrl } from './issuer-url.ts'
 
 export type GrantIssuerDeps = Pick<CoreDeps, 'db' | 'site' | 'now' | 'randomBytes'>
 
@@ -194,4 +193,12 @@ function describe(
   agents: number,
 ): GrantIssuer {
   return { id, issuer: grantIssuerUrl(site, id), name, createdAt: timestamp(created_at), agents }
+}
+
+/** Where the grant issuers of all owners are. */
+export const ISSUERS_PATH = '/oauth/issuers'
+
+/** The URL of a grant issuer: the claim `iss` of its grants. */
+export function grantIssuerUrl({ baseUrl }: Site, id: string): string {
+  return `${baseUrl}${ISSUERS_PATH}/${id}`
 }
