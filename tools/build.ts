@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
 
@@ -35,7 +35,8 @@ const PAGES: readonly Target[] = [
     made: [
       'packages/server/src/pages/views/**/*',
       'packages/server/src/agents/wording.ts',
-      'packages/server/src/pages/docs/{highlight,names}.ts',
+      'packages/server/src/pages/docs/*.ts',
+      'tools/docs/views/**/*',
       'packages/server/vite.config.ts',
     ],
   },
@@ -56,23 +57,25 @@ const DOCS = [
   'docs/*.{md,json}',
   '*.md',
   'packages/*/README.md',
-  'tools/docs/*.ts',
-  'packages/server/src/pages/docs/{book,highlight,names}.ts',
+  'tools/{docs,openapi}/**/*.{ts,tsx}',
+  'packages/server/dist/pages/.made-of',
+  'packages/{server,protocol}/src/**/*.ts',
 ]
 
 await Promise.all([...PAGES.map(buildTarget), buildPublished()])
-await buildDocs()
+await buildDocumentation()
 if (process.argv.includes('--list')) listTarballs()
 
-/** The documentation that the service serves at /docs, compiled from Markdown. */
-async function buildDocs(): Promise<void> {
+/** The documentation that the service serves at /docs, from Markdown and from the routes of the service. */
+async function buildDocumentation(): Promise<void> {
   const dist = join(ROOT, 'packages/server/dist/docs')
   const stamp = join(dist, '.made-of')
   const digest = digestOf(DOCS)
   if (readStamp(stamp) === digest) return
-  const { compileBook } = await import('./docs/compile-book.ts')
-  mkdirSync(dist, { recursive: true })
-  writeFileSync(join(dist, 'book.json'), JSON.stringify(compileBook(ROOT)))
+  // Before React is loaded: its build for development is slow.
+  process.env.NODE_ENV = 'production'
+  const { buildDocs } = await import('./docs/build-docs.ts')
+  await buildDocs(ROOT, dist)
   writeFileSync(stamp, digest)
 }
 

@@ -1,6 +1,6 @@
 import { ServerResponse } from 'node:http'
 import { gunzipSync } from 'node:zlib'
-import { OpenApi, type OpenApiDocument } from './openapi.ts'
+import { fetchOpenApi, type OpenApi } from './openapi.ts'
 
 /** So much of a body is kept; longer ones are pictures and scripts. */
 const MOST_BYTES = 1_000_000
@@ -38,12 +38,11 @@ export function watchAnswers(port: number, configuration: string): (url: string)
 const MOST_DOCUMENTS = 10
 const documents = new Map<string, OpenApi>()
 
-/** A service makes its document when asked for it, which takes as much CPU time as its start: once for equal services. */
+/** Preparing to judge by a document takes time: once for equal services. */
 async function openApiOf(configuration: string, url: string): Promise<OpenApi> {
   const known = documents.get(configuration)
   if (known !== undefined) return known
-  const document = (await (await fetch(`${url}/openapi.json`)).json()) as OpenApiDocument
-  const openApi = new OpenApi(document)
+  const openApi = await fetchOpenApi(url)
   documents.set(configuration, openApi)
   const [oldest] = documents.keys()
   if (documents.size > MOST_DOCUMENTS) documents.delete(oldest as string)

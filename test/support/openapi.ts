@@ -28,15 +28,16 @@ const known = new WeakMap<TestService, Promise<OpenApi>>()
 
 /** What a service says of itself at /openapi.json, fetched once. */
 export function openApiOf(service: TestService): Promise<OpenApi> {
-  const openApi = known.get(service) ?? fetchOpenApi(service)
+  const openApi = known.get(service) ?? fetchOpenApi(service.url)
   known.set(service, openApi)
   return openApi
 }
 
-async function fetchOpenApi(service: TestService): Promise<OpenApi> {
-  const response = await fetch(`${service.url}/openapi.json`)
-  assert.equal(response.status, 200)
-  return new OpenApi((await response.json()) as OpenApiDocument)
+export async function fetchOpenApi(url: string): Promise<OpenApi> {
+  const response = await fetch(`${url}/openapi.json`)
+  const text = await response.text()
+  assert.equal(response.status, 200, text)
+  return new OpenApi(JSON.parse(text) as OpenApiDocument)
 }
 
 const ajv = new Ajv2020({ strict: false, allErrors: true })

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
-import type { Book, BookPage } from '../../packages/server/src/pages/docs/book.ts'
+import type { Book, BookPage } from './book.ts'
 import { nameTemplate } from './name-template.ts'
 import { renderPage } from './render-page.ts'
 

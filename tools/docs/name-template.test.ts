@@ -1,15 +1,24 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { namingFor } from '@countersign/protocol'
-import { escapeHtml, fillNames } from '../../packages/server/src/pages/docs/names.ts'
+import {
+  type Deployment,
+  escapeHtml,
+  escapeJson,
+  fillNames,
+  ifLimited,
+} from '../../packages/server/src/pages/docs/names.ts'
 import { keptIn, nameTemplate } from './name-template.ts'
 
-const ACME = {
+const ACME: Deployment = {
   naming: namingFor('acme', 'Acme-ID'),
   serviceName: 'Acme & Sons',
   baseUrl: 'https://agents.acme.example',
+  limits: new Set(['claims']),
+  features: { witness: false, cardFormats: false },
 }
-const USUAL = {
+const USUAL: Deployment = {
+  ...ACME,
   naming: namingFor(),
   serviceName: 'Countersign',
   baseUrl: 'http://localhost:8080',
@@ -60,7 +69,29 @@ test('marked text keeps the default names, and the marks are removed', () => {
 })
 
 test('names are escaped for HTML', () => {
-  const names = { ...ACME, serviceName: '<b>"A" & B</b>' }
+  const names = { ...ACME, serviceName: `<b>"A" & 'B'</b>` }
   const html = fillNames(nameTemplate('Countersign'), names, escapeHtml)
-  assert.equal(html, '&lt;b&gt;&quot;A&quot; &amp; B&lt;/b&gt;')
+  assert.equal(html, '&lt;b&gt;&quot;A&quot; &amp; &#x27;B&#x27;&lt;/b&gt;')
+})
+
+test('names are escaped for JSON, and not filled in again', () => {
+  const serviceName = '"\\ $& $1 \ue000 \ue011claims\ue012x\ue013'
+  const json = fillNames(
+    JSON.stringify(nameTemplate('Countersign')),
+    { ...ACME, serviceName },
+    escapeJson,
+  )
+  assert.equal(JSON.parse(json), serviceName)
+})
+
+test('a conditional text is there if one of its rate limits applies', () => {
+  const template = `a${ifLimited(['reads', 'claims'], 'b')}${ifLimited(['reads'], 'c')}d`
+  assert.equal(fillNames(template, ACME), 'abd')
+})
+
+test('the base URL of a loopback address is quoted in shell commands', () => {
+  const template = nameTemplate('\ue00ahttp://localhost:8080/x\ue00a')
+  assert.equal(fillNames(template, ACME), 'https://agents.acme.example/x')
+  const baseUrl = 'http://[::1]:8080'
+  assert.equal(fillNames(template, { ...ACME, baseUrl }), `'${baseUrl}/x'`)
 })

@@ -1,7 +1,7 @@
 import MarkdownIt from 'markdown-it'
-import type { BookHeading } from '../../packages/server/src/pages/docs/book.ts'
-import { codeBlock } from '../../packages/server/src/pages/docs/code-block.ts'
 import { PLACEHOLDERS } from '../../packages/server/src/pages/docs/names.ts'
+import type { BookHeading } from './book.ts'
+import { codeBlock } from './code-block.ts'
 
 /** A rendered page. The title is separate, because the surrounding page renders it. */
 export interface Rendered {

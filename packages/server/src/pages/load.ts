@@ -57,7 +57,7 @@ const ENTRY = 'pages.js'
 const NO_ASSETS: PageAssets = { style: '', script: '', fonts: [] }
 
 /** @param file Vite's manifest: the output file of each entry and the assets that it refers to */
-function readAssets(file: string): PageAssets {
+export function readAssets(file: string): PageAssets {
   const manifest: Record<string, { file: string; assets?: string[] }> = JSON.parse(
     readFileSync(file, 'utf8'),
   )

@@ -23,7 +23,6 @@ import {
 } from '../agents/verification/verify-signed-request.ts'
 import type { Settings } from '../base/config.ts'
 import { siteOf } from '../base/site.ts'
-import { VERSION } from '../base/version.ts'
 import type { ChannelSources } from '../channels/kinds/kind.ts'
 import { answerRuntime, challengeRuntime } from '../channels/runtime-answer.ts'
 import type { Database } from '../database/database.ts'
@@ -38,6 +37,8 @@ import { LoggedKeys } from '../log/read-log.ts'
 import { reportLog } from '../log/report-log.ts'
 import type { TransparencyLog } from '../log/transparency-log.ts'
 import type { LogWitnesses } from '../log/witnesses/log-witnesses.ts'
+import { Library } from '../pages/docs/library.ts'
+import { deploymentOf } from '../pages/docs/names.ts'
 import { Ed25519Verifier } from '../secrets/ed25519.ts'
 import type { IssuerKeyRing } from '../secrets/issuer-keys/issuer-keys.ts'
 import { loadPepper } from '../secrets/secrets.ts'
@@ -170,7 +171,7 @@ export function appDeps(settings: Settings, log: Logger, parts: ServiceParts): A
     trustedProxies: settings.trustedProxies,
     dashboardDir: DASHBOARD_DIR,
     pagesDir: PAGES_DIR,
-    docsDir: DOCS_DIR,
+    library: new Library(DOCS_DIR, deploymentOf(settings, rateLimiter?.limits ?? [])),
     cardFormats: settings.previews.has('card-formats'),
     owners: {
       db,
@@ -187,6 +188,6 @@ export function appDeps(settings: Settings, log: Logger, parts: ServiceParts): A
       now,
       randomBytes,
     },
-    openapi: { naming, serviceName, baseUrl: site.baseUrl, version: VERSION },
+    serviceName,
   }
 }

@@ -57,10 +57,8 @@ import type { TransparencyLog } from '../log/transparency-log.ts'
 import type { VerifyReceived } from '../pages/check-request.ts'
 import { serveDashboard } from '../pages/dashboard/dashboard-routes.ts'
 import { developmentMailRoute } from '../pages/development-mail-routes.ts'
-import { apiModel } from '../pages/docs/api-model.ts'
-import { docsRoutes, once, skillRoutes } from '../pages/docs/docs-routes.ts'
-import { openLibrary } from '../pages/docs/library.ts'
-import { collectOpenApi, type OpenApiDeps, serveOpenApi } from '../pages/docs/openapi-routes.ts'
+import { docsRoutes, skillRoutes } from '../pages/docs/docs-routes.ts'
+import type { Library } from '../pages/docs/library.ts'
 import { emailLinkRoutes } from '../pages/email-link-routes.ts'
 import { loadPages, type Pages } from '../pages/load.ts'
 import { packageRoutes } from '../pages/package-routes.ts'
@@ -115,21 +113,20 @@ export interface AppDeps extends Omit<BareAppDeps, 'aheadOfRouter' | 'answerRout
   readonly loadShedder: LoadShedder
   /** Null if no rate limit applies. */
   readonly rateLimiter: RateLimiter | null
-  readonly openapi: OpenApiDeps
+  readonly serviceName: string
   readonly owners: OwnerScopeDeps
   /** Directory of the built dashboard. */
   readonly dashboardDir: string
   /** Directory of the built public pages. */
   readonly pagesDir: string
-  /** Directory of the built documentation. */
-  readonly docsDir: string
+  readonly library: Library
   /** The preview `card-formats`: cards as text and HTML as well. */
   readonly cardFormats: boolean
 }
 
 /** Creates the HTTP app with all routes, ready to listen. */
 export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
-  const { serviceName } = deps.openapi
+  const { serviceName } = deps
   const pages = await loadPages({ serviceName, site: deps.read.site, dir: deps.pagesDir })
   const failurePage: FailurePage = {
     baseUrl: deps.read.site.baseUrl,
@@ -146,9 +143,12 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   registerErrorHandlers(app, failurePage)
   app.addHook('onRequest', earlyChecks(deps.isDraining, guard))
   countRequests(app, deps.metrics)
-  await collectOpenApi(app, deps.openapi, (route) => isLimited(deps.rateLimiter, route))
   shedLoad(app as unknown as FastifyInstance, deps.loadShedder)
-  limitRates(app as unknown as FastifyInstance, deps.rateLimiter, new Cookies(deps.openapi.baseUrl))
+  limitRates(
+    app as unknown as FastifyInstance,
+    deps.rateLimiter,
+    new Cookies(deps.read.site.baseUrl),
+  )
   registerRoutes(app, deps, pages)
   await servePages(app, {
     read: { ...deps.read, db: deps.owners.db.read },
@@ -167,8 +167,8 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   const { site, providers } = deps.owners
   await serveDashboard(app, { baseUrl: site.baseUrl, providers, dir: deps.dashboardDir })
   packageRoutes(app, site.naming, PACKAGES_DIR)
-  serveOpenApi(app, deps.openapi)
-  serveDocs(app, deps, pages)
+  docsRoutes(app, { library: deps.library, pages, read: { ...deps.read, db: deps.owners.db.read } })
+  skillRoutes(app, deps.library)
   guard.finish(app)
   return app as unknown as FastifyInstance
 }
@@ -191,14 +191,6 @@ const CERTIFICATE_ROUTE = {
 /** Whether plain requests may skip the router, whose hooks apply rate limits and log requests. */
 function canBypassRouter({ rateLimiter, log }: AppDeps, route: RouteInfo): boolean {
   return !isLimited(rateLimiter, route) && !log.isLevelEnabled('debug')
-}
-
-/** Call it after all other routes: the HTTP reference is built from their schemas. */
-function serveDocs(app: App, { openapi, docsDir, read, owners }: AppDeps, pages: Pages): void {
-  const library = openLibrary(docsDir, openapi)
-  const api = once(() => apiModel(app.swagger() as never, openapi))
-  docsRoutes(app, { library, pages, api, read: { ...read, db: owners.db.read } })
-  skillRoutes(app, library)
 }
 
 function registerRoutes(app: App, deps: AppDeps, pages: Pages): void {

@@ -9,22 +9,6 @@ export interface LimitState {
   readonly state: QuotaState
 }
 
-/** The headers of a refusal, for `/openapi.json`. */
-export const RATE_LIMIT_HEADERS = {
-  'Retry-After': {
-    description: 'with RATE_LIMITED: the number of seconds to wait (RFC 9110)',
-    schema: { type: 'string' },
-  },
-  'RateLimit-Policy': {
-    description: 'the limits of the request: `q` requests in `w` seconds',
-    schema: { type: 'string' },
-  },
-  RateLimit: {
-    description: 'what remains: `r` requests, until the reset in `t` seconds',
-    schema: { type: 'string' },
-  },
-} as const
-
 /**
  * Sets `RateLimit` and `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers-10). Cacheable responses get neither: a
  * cache would show one caller's quota to another.

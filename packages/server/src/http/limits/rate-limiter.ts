@@ -61,6 +61,11 @@ export class RateLimiter {
     return this.#isShared
   }
 
+  /** Names of the limits that apply. */
+  get limits(): readonly string[] {
+    return [...this.rejected.keys()]
+  }
+
   rateOf({ name }: RateLimit): Rate | null {
     return this.#deps.rates.get(name) ?? null
   }

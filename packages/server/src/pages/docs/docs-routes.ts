@@ -7,47 +7,45 @@ import { pageHeaders } from '../../http/page-headers.ts'
 import { publicRead } from '../../http/public-read.ts'
 import type { App } from '../../http/server.ts'
 import type { Pages } from '../load.ts'
-import type { PageContext } from '../views/context.ts'
-import type { DocsMap } from '../views/docs-view.ts'
 import { contextFor, type VisitorDeps } from '../visitor.ts'
-import type { ApiGroup } from './api-model.ts'
-import { deployFile } from './deploy-file.ts'
 import type { Library } from './library.ts'
-import { MAX_QUERY, search, searchIndex } from './search.ts'
-import { llmsText, skillName, skillOf, skillsIndex } from './skill.ts'
+import { escapeHtml } from './names.ts'
+import { openApiText } from './openapi-text.ts'
+import { MAX_QUERY, type SearchEntry, search } from './search.ts'
+import { skillName, skillOf, skillsIndex } from './skill.ts'
 
 const MARKDOWN = /\.md$/
 
-/** The documentation as HTML pages and as Markdown. */
-export function docsRoutes(app: App, { library, pages, api, read }: DocsRouteContext): void {
-  const headers = pageHeaders(library.names.baseUrl)
-  const map = once((): DocsMap => {
-    const groups = library.groups.map((each) => ({
-      ...each,
-      pages: each.pages.map((name) => library.page(name)),
-    }))
-    return { groups, api: api() }
-  })
-  const index = once(() =>
-    searchIndex(
-      library.groups.flatMap(({ pages: names }) => names.map((name) => library.page(name))),
-      api(),
-    ),
+export interface DocsRouteContext {
+  readonly library: Library
+  readonly pages: Pages
+  readonly read: VisitorDeps['read']
+}
+
+/** The documentation as HTML pages and as Markdown, and /openapi.json. */
+export function docsRoutes(app: App, { library, pages, read }: DocsRouteContext): void {
+  const headers = pageHeaders(library.deployment.baseUrl)
+  const index = once((): SearchEntry[] =>
+    ['search.json', `${library.api}/search.json`].flatMap((file) => JSON.parse(library.text(file))),
   )
+  /** @param more what follows the visitor in the slots of the page */
   const asPage = async (
     request: FastifyRequest,
     reply: FastifyReply,
-    render: (make: Pages['make'], context: PageContext) => string,
+    file: string,
+    more: readonly string[] = [],
   ) => {
-    const html = render(pages.make, await contextFor({ pages, read }, request, reply))
+    const pieces = library.pieces(file)
+    const { visitor = null } = await contextFor({ pages, read }, request, reply)
+    const slots = [pages.make.accountLink(visitor), ...more]
+    const html = pieces.map((piece, at) => piece + (slots[at] ?? '')).join('')
     return reply.headers(headers).type('text/html; charset=utf-8').send(html)
   }
   const options = { schema: { hide: true }, onSend: cached(REVALIDATE) }
 
   app.get('/docs', {
     ...options,
-    handler: (request, reply) =>
-      asPage(request, reply, (make, context) => make.docsIndexPage(context, map())),
+    handler: (request, reply) => asPage(request, reply, 'index.html'),
   })
   app.get('/docs/', { schema: { hide: true } }, (_request, reply) => reply.redirect('/docs', 308))
   // The page for operators had this name in the first release.
@@ -58,36 +56,36 @@ export function docsRoutes(app: App, { library, pages, api, read }: DocsRouteCon
   }
   app.get('/docs/api', {
     ...options,
-    handler: (request, reply) =>
-      asPage(request, reply, (make, context) => make.apiIndexPage(context, map(), api())),
+    handler: (request, reply) => asPage(request, reply, `${library.api}/index.html`),
   })
   app.get('/docs/search', {
     ...options,
     handler: (request, reply) => {
       const { q } = request.query as { q?: unknown }
       const query = typeof q === 'string' ? q.trim().slice(0, MAX_QUERY) : ''
-      const results = search(index(), query)
-      return asPage(request, reply, (make, context) =>
-        make.docsSearchPage(context, map(), { query, results }),
-      )
+      const results = pages.make.docsSearchResults({ query, results: search(index(), query) })
+      return asPage(request, reply, 'search.html', [escapeHtml(query), results])
     },
   })
   app.get('/docs/api/:group', {
     ...options,
     handler: (request, reply) => {
-      const { group: name } = request.params as { group: string }
-      const group = api().find((each) => each.name === name)
-      if (group === undefined) throw new CodedError('NOT_FOUND', NO_GROUP)
-      return asPage(request, reply, (make, context) => make.apiGroupPage(context, map(), group))
+      const { group } = request.params as { group: string }
+      const file = `${library.api}/groups/${group}.html`
+      if (!library.has(file)) throw new CodedError('NOT_FOUND', NO_GROUP)
+      return asPage(request, reply, file)
     },
   })
-  app.get('/docs/deploy/:proxy/:file', {
+  app.get('/docs/deploy/:proxy/:name', {
     ...options,
     handler: (request, reply) => {
-      const { proxy, file } = request.params as { proxy: string; file: string }
-      const text = deployFile(library, proxy, file)
+      const { proxy, name } = request.params as { proxy: string; name: string }
+      const file = `deploy/${proxy}/${name}`
+      const isProxy = library.has(`pages/gateways-${proxy}.html`)
+      if (isProxy && !library.has(file)) throw new CodedError('NOT_FOUND', NO_FILE)
+      const text = library.text(file)
       return reply
-        .headers({ 'content-disposition': `attachment; filename="${file}"` })
+        .headers({ 'content-disposition': `attachment; filename="${name}"` })
         .type('text/plain; charset=utf-8')
         .send(text)
     },
@@ -95,30 +93,30 @@ export function docsRoutes(app: App, { library, pages, api, read }: DocsRouteCon
   app.get('/docs/:page', {
     ...options,
     handler: (request, reply) => {
-      const { page: name } = request.params as { page: string }
-      const page = library.page(name.replace(MARKDOWN, ''))
-      if (!MARKDOWN.test(name)) {
-        return asPage(request, reply, (make, context) => make.docsPage(context, map(), page))
-      }
+      const { page } = request.params as { page: string }
+      if (!MARKDOWN.test(page)) return asPage(request, reply, `pages/${page}.html`)
+      const text = library.text(`pages/${page}`)
       allowAnyOrigin(request, reply, () => undefined)
-      return reply.type('text/markdown; charset=utf-8').send(page.markdown)
+      return reply.type('text/markdown; charset=utf-8').send(text)
     },
   })
+
+  const openApi = once(() => openApiText(library))
+  app.get(
+    '/openapi.json',
+    { schema: { hide: true }, onRequest: allowAnyOrigin },
+    async (_request, reply) => {
+      reply.header('cache-control', SHORTLY).type('application/json; charset=utf-8')
+      return openApi()
+    },
+  )
 }
 
 const NO_GROUP = 'The API reference has no section with this name.'
-
-/** What the routes of the documentation share. */
-export interface DocsRouteContext {
-  readonly library: Library
-  readonly pages: Pages
-  /** The API reference. Call it only after all routes are registered. */
-  readonly api: () => readonly ApiGroup[]
-  readonly read: VisitorDeps['read']
-}
+const NO_FILE = 'The documentation has no file of this name.'
 
 /** Computes a value on first use and caches it. */
-export function once<T>(compute: () => T): () => T {
+function once<T>(compute: () => T): () => T {
   let known: { readonly value: T } | null = null
   return () => {
     known ??= { value: compute() }
@@ -130,7 +128,7 @@ const SHORTLY = 'public, max-age=300'
 
 /** /skill.md, /llms.txt and the skills index, for agents that are driven by a model. */
 export function skillRoutes(app: App, library: Library): void {
-  const { naming } = library.names
+  const { naming } = library.deployment
   const skill = once(() => skillOf(library))
   const text = (
     url: string,
@@ -157,7 +155,7 @@ export function skillRoutes(app: App, library: Library): void {
   const summary = 'Get the skill for agents, in Markdown'
   text('/skill.md', 'text/markdown', { operationId: 'skill', summary }, () => skill().text)
   text(
-    `/.well-known/agent-skills/${skillName(library.names)}/SKILL.md`,
+    `/.well-known/agent-skills/${skillName(library.deployment)}/SKILL.md`,
     'text/markdown',
     { operationId: 'wellKnownSkill', summary: 'Get the skill for agents, at the URL in the index' },
     () => skill().text,
@@ -166,7 +164,7 @@ export function skillRoutes(app: App, library: Library): void {
     operationId: 'llms',
     summary: 'Get the list of the documentation pages, with links to Markdown',
   }
-  text('/llms.txt', 'text/plain', llms, () => llmsText(library))
+  text('/llms.txt', 'text/plain', llms, () => library.text('llms.txt'))
   publicRead(app, naming, {
     url: '/.well-known/agent-skills/index.json',
     cacheControl: SHORTLY,

@@ -1,58 +1,61 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { CodedError } from '@countersign/protocol'
-import type { Book, BookGroup, BookPage } from './book.ts'
-import { type DeploymentNames, escapeHtml, fillNames } from './names.ts'
+import { apiFolder, type Deployment, escapeHtml, escapeJson, fillNames, SLOT } from './names.ts'
 
-/** The documentation with the names of this deployment filled in. */
+/** The documentation as built, with the names of this deployment filled in. */
 export class Library {
-  readonly names: DeploymentNames
-  readonly #book: Book | null
-  /** Those that were asked for. */
-  readonly #pages = new Map<string, BookPage>()
+  readonly deployment: Deployment
+  readonly #dir: string
+  readonly #files: ReadonlySet<string> | null
+  /** Those that were asked for, in pieces. */
+  readonly #filled = new Map<string, readonly string[]>()
 
-  constructor(names: DeploymentNames, book: Book | null) {
-    this.names = names
-    this.#book = book
+  /** @param dir output folder of the build; may be missing, then only the documentation is unavailable */
+  constructor(dir: string, deployment: Deployment) {
+    const list = join(dir, 'files.json')
+    this.deployment = deployment
+    this.#dir = dir
+    this.#files = existsSync(list) ? new Set(JSON.parse(readFileSync(list, 'utf8'))) : null
   }
 
-  /** All pages, in groups. @throws CodedError UNAVAILABLE if the documentation has not been built */
-  get groups(): readonly BookGroup[] {
-    return this.#built.groups
+  /** The folder of the HTTP reference and the OpenAPI document. */
+  get api(): string {
+    return apiFolder(this.deployment.features)
   }
 
-  /** @throws CodedError NOT_FOUND, UNAVAILABLE if the documentation has not been built */
-  page(name: string): BookPage {
-    const known = this.#pages.get(name)
-    if (known !== undefined) return known
-    const template = this.#built.pages.find((each) => each.name === name)
-    if (template === undefined)
-      throw new CodedError('NOT_FOUND', `The documentation has no page of this name.`)
-    const page = filled(template, this.names)
-    this.#pages.set(name, page)
-    return page
-  }
-
-  get #built(): Book {
-    if (this.#book !== null) return this.#book
+  /** @throws CodedError UNAVAILABLE if the documentation has not been built */
+  has(file: string): boolean {
+    if (this.#files !== null) return this.#files.has(file)
     throw new CodedError('UNAVAILABLE', 'The documentation is not built: npm run build')
   }
-}
 
-/** @param dir output folder of the build; may be missing, then only the documentation is unavailable */
-export function openLibrary(dir: string, names: DeploymentNames): Library {
-  const file = join(dir, 'book.json')
-  return new Library(names, existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : null)
-}
-
-function filled(page: BookPage, names: DeploymentNames): BookPage {
-  const fill = (template: string) => fillNames(template, names)
-  return {
-    name: page.name,
-    title: fill(page.title),
-    summary: fill(page.summary),
-    markdown: fill(page.markdown),
-    html: fillNames(page.html, names, escapeHtml),
-    headings: page.headings.map((each) => ({ ...each, text: fill(each.text) })),
+  /**
+   * The pieces of a file: what differs between requests goes between them.
+   * @throws CodedError NOT_FOUND, UNAVAILABLE if the documentation has not been built
+   */
+  pieces(file: string): readonly string[] {
+    const known = this.#filled.get(file)
+    if (known !== undefined) return known
+    if (!this.has(file))
+      throw new CodedError('NOT_FOUND', 'The documentation has no page of this name.')
+    const template = readFileSync(join(this.#dir, file), 'utf8')
+    // Split first: a name may contain the character of a slot.
+    const pieces = template
+      .split(SLOT)
+      .map((piece) => fillNames(piece, this.deployment, escapeFor(file)))
+    this.#filled.set(file, pieces)
+    return pieces
   }
+
+  /** A file without slots. @throws as `pieces` */
+  text(file: string): string {
+    return this.pieces(file).join('')
+  }
+}
+
+/** How names are escaped in a file. */
+function escapeFor(file: string): (name: string) => string {
+  if (file.endsWith('.html')) return escapeHtml
+  return file.endsWith('.json') ? escapeJson : (name) => name
 }

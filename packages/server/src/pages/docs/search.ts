@@ -1,7 +1,3 @@
-import type { ApiGroup } from './api-model.ts'
-import type { BookPage } from './book.ts'
-import { unescapeHtml } from './names.ts'
-
 /** A section of a page, as the search sees it. All texts are plain. */
 export interface SearchEntry {
   readonly path: string
@@ -22,43 +18,6 @@ export const MAX_QUERY = 200
 const MAX_TERMS = 8
 const MAX_RESULTS = 20
 const EXCERPT = 180
-
-/** Splits the documentation into sections. */
-export function searchIndex(
-  pages: readonly Pick<BookPage, 'name' | 'title' | 'summary' | 'html'>[],
-  api: readonly ApiGroup[],
-): SearchEntry[] {
-  return [
-    ...pages.flatMap(sectionsOf),
-    ...api.flatMap(({ name, operations }) =>
-      operations.map(({ id, method, path, summary, description }) => ({
-        path: `/docs/api/${name}#${id}`,
-        title: 'API reference',
-        heading: summary,
-        text: `${id} ${method} ${path} ${description}`,
-      })),
-    ),
-  ]
-}
-
-function sectionsOf({
-  name,
-  title,
-  summary,
-  html,
-}: Pick<BookPage, 'name' | 'title' | 'summary' | 'html'>): SearchEntry[] {
-  const [intro = '', ...sections] = html.split(/(?=<h[2-4] id=)/)
-  const first = { path: `/docs/${name}`, title, heading: '', text: `${summary} ${plain(intro)}` }
-  return [
-    first,
-    ...sections.map((section) => {
-      const [head = '', id = '', heading = ''] =
-        /^<h[2-4] id="([^"]*)">(.*?)<\/h[2-4]>/s.exec(section) ?? []
-      const text = plain(section.slice(head.length))
-      return { path: `/docs/${name}#${id}`, title, heading: plain(heading), text }
-    }),
-  ]
-}
 
 /** Finds the sections that contain every term of a query, the best first. */
 export function search(index: readonly SearchEntry[], query: string): SearchResult[] {
@@ -101,16 +60,4 @@ function excerptOf(text: string, terms: readonly string[]): string[] {
   const whole = from + EXCERPT < text.length ? `${cut.replace(/\s\S*$/, '')} …` : cut
   const pattern = new RegExp(`(${terms.join('|')})`, 'giu')
   return (from === 0 ? whole : `… ${whole}`).split(pattern)
-}
-
-/** Elements within a word, such as the parts of a highlighted token. */
-const INLINE = /<\/?(?:span|code|a|strong|em|wbr)\b[^>]*>/g
-
-function plain(html: string): string {
-  const text = html
-    .replaceAll(/<button.*?<\/button>/gs, ' ')
-    .replaceAll(INLINE, '')
-    .replaceAll(/<[^>]*>/g, ' ')
-    .replaceAll(/\s+/g, ' ')
-  return unescapeHtml(text).trim()
 }

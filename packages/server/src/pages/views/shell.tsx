@@ -1,6 +1,7 @@
 import type { AgentStatus } from '@countersign/protocol'
 import { Wordmark } from '@countersign/ui'
 import type { ReactNode } from 'react'
+import { renderToStaticMarkup } from 'react-dom/server'
 import type { PageContext } from './context.ts'
 import { END_OF_PAGE, Head, type HeadProps } from './head.tsx'
 
@@ -78,6 +79,11 @@ function Header({ context, width }: FrameProps) {
       </nav>
     </header>
   )
+}
+
+/** The link to the dashboard alone, for pages that are rendered at build time. */
+export function accountLink(visitor: PageContext['visitor']): string {
+  return renderToStaticMarkup(<Account visitor={visitor} />)
 }
 
 /** The link to the dashboard, which says who is signed in. */

@@ -10,8 +10,11 @@ import {
   type TestService,
   tempDir,
 } from '../../../../../test/support/service.ts'
-import { openLibrary } from '../../../src/pages/docs/library.ts'
-import { metaOf, textOf } from '../support/html.ts'
+import { readContents } from '../../../../../tools/docs/compile-book.ts'
+import { keptIn } from '../../../../../tools/docs/name-template.ts'
+import { Library } from '../../../src/pages/docs/library.ts'
+import { TestLog, witnessLogsFile } from '../../log/cosigning/support.ts'
+import { metaOf, textOf, unescaped } from '../support/html.ts'
 
 /** Paths of all documentation pages, from the links of the index. */
 async function docsPaths(service: TestService): Promise<string[]> {
@@ -99,19 +102,84 @@ test('every documentation page is also served as Markdown', async (t) => {
   assert.match(html, /<link rel="alternate" type="text\/markdown" href="\/docs\/security\.md"\/>/)
 })
 
-test('a service name with HTML in it is shown as text in the documentation', async (t) => {
-  const service = await startTestService(t, { SERVICE_NAME: '<i>"A" & \'B\'</i>' })
-  for (const path of await docsPaths(service)) {
+test('a service name is shown as it is, also with HTML or what marks a place in the built pages', async (t) => {
+  const SERVICE_NAME = '<i>"A" & \'B\'</i> $& \ue000\ue010\ue011claims\ue012x\ue013'
+  const service = await startTestService(t, { SERVICE_NAME })
+  for (const path of [...(await docsPaths(service)), '/docs/search?q=key']) {
     const { text: html } = await ask(service, path)
     assert.doesNotMatch(html, /<i>"?A/, path)
+    const [, title = ''] = /<title>(.*?)<\/title>/.exec(html) ?? []
+    assert.ok(unescaped(title).endsWith(SERVICE_NAME), path)
+    assert.equal(html.match(/<a href="\/dashboard" class="py-1 /g)?.length, 1, path)
+  }
+  const document = JSON.parse((await ask(service, '/openapi.json')).text)
+  assert.equal(document.info.title, SERVICE_NAME)
+})
+
+test('no page has the default names, a placeholder or a stand-in of the build', async (t) => {
+  const service = await startTestService(t, {
+    SHORT_NAME: 'acme',
+    ID_HEADER: 'AcmeID',
+    SERVICE_NAME: 'Acme',
+    BASE_URL: 'https://agents.example:8443',
+  })
+  const defaults = /\bsvc(?=:agent|-verify|-challenge|Did)|\bServiceID\b|\bCountersign\b/g
+  const assertNames = async (path: string, keptText: string) => {
+    const { status, text } = await ask(service, path)
+    assert.equal(status, 200, path)
+    assert.doesNotMatch(text, /[\ue000-\uf8ff]|qwz/i, path)
+    assert.deepEqual(text.match(defaults), keptText.match(defaults), path)
+  }
+  for (const { name, file } of readContents(ROOT).groups.flatMap(({ pages }) => pages)) {
+    const kept = keptIn(readFileSync(join(ROOT, file), 'utf8')).join('\n')
+    await assertNames(`/docs/${name}.md`, kept)
+    const { text: html } = await ask(service, `/docs/${name}`)
+    assert.doesNotMatch(html, /[\ue000-\uf8ff]|qwz/i, name)
+  }
+  const references = (await docsPaths(service)).filter((path) => path.startsWith('/docs/api'))
+  assert.ok(references.length > 5)
+  for (const path of ['/docs', '/openapi.json', '/skill.md', '/llms.txt', ...references])
+    await assertNames(path, '')
+})
+
+test('the HTTP reference has what the settings of the service add', async (t) => {
+  const none = await startTestService(t, { RATE_LIMITS: 'off' })
+  const some = await startTestService(t, {
+    RATE_LIMITS: 'sign-ups=1000/h',
+    PREVIEWS: 'card-formats',
+    WITNESS_LOGS: witnessLogsFile(t, [new TestLog()]),
+  })
+  const has = async (service: TestService, path: string, text: RegExp) =>
+    text.test((await ask(service, path)).text)
+  for (const [path, text] of [
+    ['/docs/api/owner', /aria-labelledby="signUp">(?:(?!<\/article>).)*<code>RATE_LIMITED</s],
+    ['/openapi.json', /"#\/components\/responses\/ClientErrorWithRateLimit"/],
+    ['/openapi.json', /"\/witness"/],
+    ['/docs/api/check', /aria-labelledby="addCheckpoint"/],
+    ['/docs/search?q=witness', /href="\/docs\/api\/check#witness"/],
+    ['/docs/api/show', /in the format of the Accept header/],
+  ] as const) {
+    assert.deepEqual(
+      [await has(none, path, text), await has(some, path, text)],
+      [false, true],
+      path,
+    )
   }
 })
 
 test('documentation that has not been built answers 503 and names the build command', (t) => {
-  const names = { naming: namingFor(), serviceName: 'x', baseUrl: 'http://localhost:8080' }
-  const library = openLibrary(tempDir(t), names)
-  assert.throws(() => library.page('agents'), { code: 'UNAVAILABLE', message: /npm run build/ })
-  assert.throws(() => library.groups, { code: 'UNAVAILABLE' })
+  const library = new Library(tempDir(t), {
+    naming: namingFor(),
+    serviceName: 'x',
+    baseUrl: 'http://localhost:8080',
+    limits: new Set(),
+    features: { witness: false, cardFormats: false },
+  })
+  assert.throws(() => library.text('pages/agents.md'), {
+    code: 'UNAVAILABLE',
+    message: /npm run build/,
+  })
+  assert.throws(() => library.has('pages/agents.md'), { code: 'UNAVAILABLE' })
 })
 
 test('the search finds headings before texts, and shows what matched without markup', async (t) => {

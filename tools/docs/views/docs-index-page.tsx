@@ -1,9 +1,9 @@
 import type { ReactNode } from 'react'
-import type { PageContext } from './context.ts'
+import type { PageContext } from '../../../packages/server/src/pages/views/context.ts'
+import { htmlOf } from '../../../packages/server/src/pages/views/html.tsx'
+import { Shell } from '../../../packages/server/src/pages/views/shell.tsx'
 import { DocsSearch } from './docs-layout.tsx'
 import type { DocsMap } from './docs-view.ts'
-import { htmlOf } from './html.tsx'
-import { Shell } from './shell.tsx'
 
 /** The index of the documentation, by role of the reader. */
 export function docsIndexPage(context: PageContext, map: DocsMap): string {

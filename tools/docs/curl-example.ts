@@ -1,15 +1,12 @@
 import type { Naming } from '@countersign/protocol'
-import { exampleBody, exampleOf, ownExamples } from './examples.ts'
-import type { Operation, Parameter } from './openapi-types.ts'
-
-export interface CurlContext {
-  readonly naming: Naming
-  readonly baseUrl: string
-}
+import { PLACEHOLDER } from '../../packages/server/src/pages/docs/names.ts'
+import { type ExampleNames, exampleBody, exampleOf, ownExamples } from '../openapi/examples.ts'
+import { needsSession } from '../openapi/needs-session.ts'
+import type { Operation, Parameter } from '../openapi/openapi-types.ts'
 
 /** A curl command for an operation, with example values and one option a line. */
 export function curlExample(
-  { naming, baseUrl }: CurlContext,
+  { naming, baseUrl }: ExampleNames,
   method: string,
   path: string,
   operation: Operation,
@@ -21,7 +18,7 @@ export function curlExample(
     .reduce((url, each) => url.replace(`{${each.name}}`, pathSegment(textOf(each))), path)
   const headers = parameters.filter((each) => each.in === 'header')
   const lines = [
-    `curl -sS${method === 'GET' ? '' : ` -X ${method}`} ${quoted(baseUrl + target)}`,
+    `curl -sS${method === 'GET' ? '' : ` -X ${method}`} ${quotedUrl(baseUrl + target)}`,
     ...headers.map((each) => `-H ${quoted(`${headerName(naming, each.name)}: ${textOf(each)}`)}`),
     ...(tags.includes('owner') ? credentialOf(operation) : []),
     ...bodyOf(naming, requestBody, ownExamples(operation.operationId, naming, baseUrl)),
@@ -35,25 +32,6 @@ function credentialOf(operation: Operation): string[] {
   if (operation['x-api-key-scope'] !== undefined) return ['-H "Authorization: Bearer $API_KEY"']
   return needsSession(operation) ? ['-b cookies.txt'] : []
 }
-
-/** Whether an operation needs an owner's session. */
-export function needsSession({ operationId, responses }: Operation): boolean {
-  return !OPEN.has(operationId) && !('303' in responses)
-}
-
-/** Operations of the owners' API that work without a session. */
-const OPEN: ReadonlySet<string> = new Set([
-  'session',
-  'signUpOptions',
-  'signUp',
-  'signUpByProvider',
-  'passkeySignInOptions',
-  'signInWithPasskey',
-  'signInByRecoveryCode',
-  'signInByLink',
-  'beginProviderSignIn',
-  'identityWebhook',
-])
 
 function bodyOf(
   naming: Naming,
@@ -83,6 +61,12 @@ function headerName({ idHeader }: Naming, name: string): string {
 /** Encodes a path segment but leaves colons, which need no encoding and keep DIDs readable. */
 function pathSegment(text: string): string {
   return encodeURIComponent(text).replaceAll('%3A', ':')
+}
+
+/** The base URL is the deployment's, which may need quotes. */
+function quotedUrl(url: string): string {
+  const text = quoted(url)
+  return text === url ? PLACEHOLDER.urlQuote + url + PLACEHOLDER.urlQuote : text
 }
 
 function quoted(text: string): string {

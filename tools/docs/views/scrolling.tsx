@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import { codeBlock } from '../docs/code-block.ts'
+import { codeBlock } from '../code-block.ts'
 
 interface ScrollingTableProps {
   /** Accessible name. */
@@ -44,12 +44,9 @@ interface CodeProps {
   readonly children: string
 }
 
-const HIGHLIGHTED = new Map<string, string>()
-
-/** A highlighted code block that scrolls horizontally. Only for texts that do not depend on the request: it caches them. */
+/** A highlighted code block that scrolls horizontally. */
 export function ScrollingCode({ language, children }: CodeProps) {
-  const html = HIGHLIGHTED.get(children) ?? codeBlock(children, language)
-  HIGHLIGHTED.set(children, html)
+  const html = codeBlock(children, language)
   // biome-ignore lint/security/noDangerouslySetInnerHtml: the highlighter escapes the code
   return <div className="contents" dangerouslySetInnerHTML={{ __html: html }} />
 }

@@ -4,7 +4,7 @@ export interface Book {
   readonly pages: readonly BookPage[]
 }
 
-export interface BookGroup {
+interface BookGroup {
   readonly title: string
   /** Names of pages in reading order. */
   readonly pages: readonly string[]

@@ -1,8 +1,5 @@
+import { renderToStaticMarkup } from 'react-dom/server'
 import type { SearchResult } from '../docs/search.ts'
-import type { PageContext } from './context.ts'
-import { DocsLayout, DocsSearch } from './docs-layout.tsx'
-import type { DocsMap } from './docs-view.ts'
-import { htmlOf } from './html.tsx'
 
 interface DocsSearchData {
   /** What was searched for; empty: nothing. */
@@ -10,24 +7,10 @@ interface DocsSearchData {
   readonly results: readonly SearchResult[]
 }
 
-/** The results of a search in the documentation. */
-export function docsSearchPage(
-  context: PageContext,
-  map: DocsMap,
-  { query, results }: DocsSearchData,
-): string {
-  return htmlOf(
-    <DocsLayout
-      context={context}
-      title={`Search · ${context.serviceName}`}
-      description="Search the documentation."
-      path={null}
-      place={{ map, path: '/docs/search', headings: [] }}
-      heading="Search"
-    >
-      <div className="mt-6">
-        <DocsSearch id="search-here" query={query} />
-      </div>
+/** What a search in the documentation found, for the slot of its page. */
+export function docsSearchResults({ query, results }: DocsSearchData): string {
+  return renderToStaticMarkup(
+    <>
       {query !== '' && (
         <p className="mt-6 text-soft" role="status">
           {results.length === 0
@@ -60,6 +43,6 @@ export function docsSearchPage(
           </li>
         ))}
       </ol>
-    </DocsLayout>,
+    </>,
   )
 }

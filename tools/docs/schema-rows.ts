@@ -1,4 +1,4 @@
-import type { Schema } from './openapi-types.ts'
+import type { Schema } from '../openapi/openapi-types.ts'
 
 /** A row of the table that documents a schema. */
 export interface SchemaRow {

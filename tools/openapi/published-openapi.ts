@@ -1,7 +1,7 @@
-import { Cookies } from '../../http/cookies.ts'
-import { type CurlContext, needsSession } from './curl-example.ts'
-import { ownExamples } from './examples.ts'
+import { ifLimited, PLACEHOLDER } from '../../packages/server/src/pages/docs/names.ts'
+import { type ExampleNames, ownExamples } from './examples.ts'
 import { nameSchemas } from './named-schemas.ts'
+import { needsSession } from './needs-session.ts'
 import {
   type ApiDocument,
   type Content,
@@ -17,9 +17,10 @@ type Responses = Operation['responses']
 
 /**
  * The document that /openapi.json serves, for generators and linters: schemas with names, patterns that other languages
- * compile, examples, and who needs a session. The HTTP reference is built from the document as collected.
+ * compile, examples, and who needs a session. The HTTP reference is built from the document as collected. Each deployment
+ * leaves out the error responses that it has not.
  */
-export function publishOpenApi(collected: ApiDocument, deps: CurlContext): ApiDocument {
+export function publishOpenApi(collected: ApiDocument, deps: ExampleNames): ApiDocument {
   const paths = mapMembers(collected.paths, (methods) =>
     mapMembers(methods, (operation) => publishOperation(operation as Operation, deps)),
   )
@@ -29,11 +30,11 @@ export function publishOpenApi(collected: ApiDocument, deps: CurlContext): ApiDo
   const { responses, shared } = shareErrors(document)
   return {
     ...shared,
-    components: { schemas, responses, securitySchemes: securitySchemes(new Cookies(deps.baseUrl)) },
+    components: { schemas, responses, securitySchemes: SECURITY_SCHEMES },
   }
 }
 
-function publishOperation(operation: Operation, deps: CurlContext): Operation {
+function publishOperation(operation: Operation, deps: ExampleNames): Operation {
   const { operationId, requestBody, responses, tags = [] } = operation
   const own = ownExamples(operationId, deps.naming, deps.baseUrl)
   const isCallback = '303' in responses
@@ -57,7 +58,7 @@ function ownerSecurity({ 'x-api-key-scope': scope }: Operation) {
   return scope === undefined ? [{ session: [] }] : [{ session: [] }, { apiKey: [scope] }]
 }
 
-function parametersOf(operation: Operation, deps: CurlContext): Parameter[] {
+function parametersOf(operation: Operation, deps: ExampleNames): Parameter[] {
   const { idHeader } = deps.naming
   const known = (operation.parameters ?? []).map((each) => {
     // Optional for the validator only, so that the handler reports a missing header in its own words.
@@ -85,7 +86,7 @@ const CALLBACK_PARAMETERS: readonly Parameter[] = [
 function publishResponse(
   response: Responses[string],
   status: string,
-  deps: CurlContext,
+  deps: ExampleNames,
 ): Responses[string] {
   const { content } = response
   const own = status.endsWith('XX') ? { error: ERROR_EXAMPLES[status[0] as '4' | '5'] } : {}
@@ -121,31 +122,56 @@ const ERROR_EXAMPLES = {
   },
 } as const
 
-/** Moves the error responses, which most operations share, to components. */
+/** Moves the error responses, which operations share, to components: with and without headers of rate limits. */
 function shareErrors(document: ApiDocument) {
   const responses: Record<string, Responses[string]> = {}
-  const share = (value: unknown, status: string): unknown => {
-    if (!status.endsWith('XX')) return value
-    const response = value as Responses[string] & { readonly headers?: object }
-    const name = [
-      status === '4XX' ? 'ClientError' : 'ServerError',
-      'text/html' in (response.content ?? {}) ? 'OrPage' : '',
-      response.headers === undefined ? '' : 'WithRateLimit',
-    ].join('')
+  const share = (name: string, response: Responses[string]) => {
     responses[name] ??= response
-    const isShared = JSON.stringify(responses[name]) === JSON.stringify(response)
-    return isShared ? { $ref: `#/components/responses/${name}` } : response
+    if (JSON.stringify(responses[name]) !== JSON.stringify(response))
+      throw new Error(`two error responses are ${name}`)
+  }
+  const shareResponse = (
+    response: Responses[string],
+    status: string,
+    limits: readonly string[],
+  ) => {
+    if (!status.endsWith('XX')) return response
+    const page = 'text/html' in (response.content ?? {}) ? 'OrPage' : ''
+    const name = `${status === '4XX' ? 'ClientError' : 'ServerError'}${page}`
+    share(name, response)
+    if (status !== '4XX' || limits.length === 0) return { $ref: `#/components/responses/${name}` }
+    share(`${name}WithRateLimit`, { ...response, headers: RATE_LIMIT_HEADERS } as typeof response)
+    return { $ref: `#/components/responses/${name}${ifLimited(limits, 'WithRateLimit')}` }
   }
   const paths = mapMembers(document.paths, (methods) =>
-    mapMembers(methods, (operation) => ({
-      ...(operation as Operation),
-      responses: mapMembers((operation as Operation).responses, share),
-    })),
+    mapMembers(methods, (each) => {
+      const { 'x-limits': limits = [], ...operation } = each as Operation
+      const shared = mapMembers(operation.responses, (response, status) =>
+        shareResponse(response as Responses[string], status, limits),
+      )
+      return { ...operation, responses: shared }
+    }),
   ) as ApiDocument['paths']
   return { responses, shared: { ...document, paths } }
 }
 
-function withExamples(content: Content, deps: CurlContext, own: Record<string, unknown>): Content {
+/** The headers of a refusal over a limit. */
+const RATE_LIMIT_HEADERS = {
+  'Retry-After': {
+    description: 'with RATE_LIMITED: the number of seconds to wait (RFC 9110)',
+    schema: { type: 'string' },
+  },
+  'RateLimit-Policy': {
+    description: 'the limits of the request: `q` requests in `w` seconds',
+    schema: { type: 'string' },
+  },
+  RateLimit: {
+    description: 'what remains: `r` requests, until the reset in `t` seconds',
+    schema: { type: 'string' },
+  },
+} as const
+
+function withExamples(content: Content, deps: ExampleNames, own: Record<string, unknown>): Content {
   return mapMembers(content, (media, type) => {
     const { schema } = media as Content[string]
     if (!type.endsWith('json')) return { ...TEXT_EXAMPLES[type], ...(media as object) }
@@ -173,24 +199,22 @@ function withPortablePatterns(value: unknown): unknown {
   return portable === null ? rest : { ...rest, pattern: portable }
 }
 
-function securitySchemes(cookies: Cookies) {
-  return {
-    session: {
-      type: 'apiKey',
-      in: 'cookie',
-      name: cookies.name('session'),
-      description: 'The session of a signed-in owner. Changes need the Origin of the service.',
-    },
-    apiKey: {
-      type: 'http',
-      scheme: 'bearer',
-      description: 'An API key of an owner with the scope that the operation names.',
-    },
-    flow: {
-      type: 'apiKey',
-      in: 'cookie',
-      name: cookies.name('flow'),
-      description: 'Binds a sign-in or identity verification to the browser that began it.',
-    },
-  }
+const SECURITY_SCHEMES = {
+  session: {
+    type: 'apiKey',
+    in: 'cookie',
+    name: PLACEHOLDER.sessionCookie,
+    description: 'The session of a signed-in owner. Changes need the Origin of the service.',
+  },
+  apiKey: {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'An API key of an owner with the scope that the operation names.',
+  },
+  flow: {
+    type: 'apiKey',
+    in: 'cookie',
+    name: PLACEHOLDER.flowCookie,
+    description: 'Binds a sign-in or identity verification to the browser that began it.',
+  },
 }

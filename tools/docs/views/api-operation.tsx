@@ -1,5 +1,5 @@
-import type { ApiBody, ApiOperation } from '../docs/api-model.ts'
-import type { SchemaRow } from '../docs/schema-rows.ts'
+import type { ApiBody, ApiOperation } from '../api-model.ts'
+import type { SchemaRow } from '../schema-rows.ts'
 import { TryIt } from './api-try.tsx'
 import { ScrollingCode, ScrollingTable } from './scrolling.tsx'
 

@@ -1,6 +1,7 @@
-import { type CurlContext, curlExample } from './curl-example.ts'
-import type { ApiDocument, Content, Operation, Schema } from './openapi-types.ts'
-import { validExample } from './schema-examples.ts'
+import type { ExampleNames } from '../openapi/examples.ts'
+import type { ApiDocument, Content, Operation, Schema } from '../openapi/openapi-types.ts'
+import { validExample } from '../openapi/schema-examples.ts'
+import { curlExample } from './curl-example.ts'
 import { rowOf, rowsOf, type SchemaRow } from './schema-rows.ts'
 
 /** The operations of one tag. */
@@ -48,7 +49,7 @@ interface ApiResponse {
 }
 
 /** Builds the data of the HTTP reference from the service's own OpenAPI document. */
-export function apiModel(document: ApiDocument, context: CurlContext): ApiGroup[] {
+export function apiModel(document: ApiDocument, context: ExampleNames): ApiGroup[] {
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({
       tag: operation.tags?.[0] ?? '',
@@ -63,7 +64,7 @@ export function apiModel(document: ApiDocument, context: CurlContext): ApiGroup[
 }
 
 function describe(
-  context: CurlContext,
+  context: ExampleNames,
   method: string,
   path: string,
   operation: Operation,

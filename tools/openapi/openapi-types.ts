@@ -17,6 +17,8 @@ export interface Operation {
     Record<string, { readonly description: string; readonly content?: Content }>
   >
   readonly 'x-errors'?: readonly string[]
+  /** Names of the rate limits that apply to it in some deployments. Not in the published document. */
+  readonly 'x-limits'?: readonly string[]
   /** The scope with which API keys may use the operation. */
   readonly 'x-api-key-scope'?: string
   readonly security?: readonly Readonly<Record<string, readonly string[]>>[]

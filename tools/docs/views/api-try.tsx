@@ -1,5 +1,5 @@
-import type { ApiOperation } from '../docs/api-model.ts'
-import { SubmitButton } from './fields.tsx'
+import { SubmitButton } from '../../../packages/server/src/pages/views/fields.tsx'
+import type { ApiOperation } from '../api-model.ts'
 
 /** Tags of operations that need no session, no token and no signature. */
 const OPEN_TAGS: ReadonlySet<string> = new Set(['check', 'show', 'resolve', 'learn'])

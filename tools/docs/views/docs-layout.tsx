@@ -1,10 +1,10 @@
 import type { ReactNode } from 'react'
-import type { BookHeading, BookPage } from '../docs/book.ts'
-import type { PageContext } from './context.ts'
+import type { PageContext } from '../../../packages/server/src/pages/views/context.ts'
+import type { HeadProps } from '../../../packages/server/src/pages/views/head.tsx'
+import { htmlOf } from '../../../packages/server/src/pages/views/html.tsx'
+import { Shell } from '../../../packages/server/src/pages/views/shell.tsx'
+import type { BookHeading, BookPage } from '../book.ts'
 import type { DocsMap, DocsPlace } from './docs-view.ts'
-import type { HeadProps } from './head.tsx'
-import { htmlOf } from './html.tsx'
-import { Shell } from './shell.tsx'
 
 export interface DocsLayoutProps extends HeadProps {
   readonly place: DocsPlace

@@ -1,5 +1,5 @@
-import type { ApiGroup } from '../docs/api-model.ts'
-import type { BookHeading, BookPage } from '../docs/book.ts'
+import type { ApiGroup } from '../api-model.ts'
+import type { BookHeading, BookPage } from '../book.ts'
 
 /** The navigation of the documentation. */
 export interface DocsMap {

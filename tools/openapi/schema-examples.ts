@@ -1,12 +1,11 @@
-import type { CurlContext } from './curl-example.ts'
-import { TAIL, valuesOf } from './examples.ts'
+import { type ExampleNames, TAIL, valuesOf } from './examples.ts'
 import type { Schema } from './openapi-types.ts'
 
 /**
  * An example that is valid for a schema, with all members of objects.
  * @param name of the field, which says more than its type
  */
-export function validExample(context: CurlContext, name: string, schema: Schema): unknown {
+export function validExample(context: ExampleNames, name: string, schema: Schema): unknown {
   const { properties, items } = schema
   const [type] = [schema.type ?? []].flat()
   if (schema.enum !== undefined) return schema.enum[0]
@@ -28,7 +27,7 @@ export function validExample(context: CurlContext, name: string, schema: Schema)
   return type === 'boolean' ? true : type === 'null' ? null : {}
 }
 
-function textExample({ naming, baseUrl }: CurlContext, name: string, schema: Schema): string {
+function textExample({ naming, baseUrl }: ExampleNames, name: string, schema: Schema): string {
   const known = valuesOf(naming)
   const did = `${naming.didPrefix}${TAIL}`
   const candidates = [

@@ -7,6 +7,12 @@ import {
 } from '@countersign/protocol'
 import type { Schema } from './openapi-types.ts'
 
+/** The names of the deployment that examples are for. */
+export interface ExampleNames {
+  readonly naming: Naming
+  readonly baseUrl: string
+}
+
 /** The tail of an agent that does not exist. */
 export const TAIL = '7Xk2mPqR9sTvWyZaBcDeFgHj'
 
