@@ -40,18 +40,24 @@ function unallocated({ list, idx }: Reference): Reference {
   return { list, idx: (idx + 1) % STATUS_LIST_LENGTH }
 }
 
-/** Takes everything back that was written after an event, as a failover to a standby that is behind does. */
+/**
+ * Takes everything back that was written after an event, as a failover to a standby that is behind does. An entry that is in the
+ * log by now stays, as if its agent had been erased: the log is not what these tests are about.
+ */
 async function loseEverythingAfter(
   { settings }: TestService,
   seq: number,
   { did, entry }: Certified,
 ): Promise<void> {
   const { list, idx } = entry
+  const tail = did.slice(-24)
   await withRaw(settings, (raw) =>
     raw.exec(`begin;
-      update agents set status = 'active', pair_slot = 0, grade = 'C', version = seq where tail = '${did.slice(-24)}';
+      update agents set status = 'active', pair_slot = 0, grade = 'C', version = seq where tail = '${tail}';
       update status_entries set value = 0, is_current = 1 where list = ${list} and idx = ${idx};
       delete from events where seq > ${seq};
+      delete from log_queue where seq > ${seq};
+      update log_entries set tail = null where tail = '${tail}' and entry like '%"type":"status"%';
       commit`),
   )
 }
