@@ -11,6 +11,7 @@ import {
   type Node,
   type SourceFile as Tree,
 } from 'typescript/unstable/ast'
+import { PROTOCOL_TYPES } from '../published/declare-types.ts'
 import { type ParsedFile, parse } from '../structure/syntax.ts'
 
 /** An export of a package, with its declaration. */
@@ -27,6 +28,7 @@ export interface Entry {
 }
 
 const SOURCES = 'packages/sdk/src'
+const PROTOCOL_FILE = `${PROTOCOL_TYPES.file}.ts`
 const ENTRIES = [
   ['@countersign/sdk', 'index.ts'],
   ['@countersign/sdk/node', 'node.ts'],
@@ -40,9 +42,14 @@ export function sdkEntries(root: string): Entry[] {
   const names = globSync('**/*.ts', { cwd: join(root, SOURCES) }).map((name) =>
     name.replaceAll('\\', '/'),
   )
-  const files = parse(
-    names.map((path) => ({ path, text: readFileSync(join(root, SOURCES, path), 'utf8') })),
-  )
+  const read = (path: string, file: string) => ({
+    path,
+    text: readFileSync(join(root, file), 'utf8'),
+  })
+  const files = parse([
+    ...names.map((path) => read(path, `${SOURCES}/${path}`)),
+    read(PROTOCOL_FILE, `packages/${PROTOCOL_FILE}`),
+  ])
   const byPath = new Map(files.map((file) => [file.path, file]))
   return ENTRIES.map(([specifier, file]) => ({ specifier, exports: exportsOf(byPath, file) }))
 }
@@ -54,7 +61,8 @@ function exportsOf(files: ReadonlyMap<string, ParsedFile>, entry: string): Expor
     if (!isNamedExports(statement.exportClause)) return []
     const from = statement.moduleSpecifier
     if (from === undefined || !isStringLiteral(from)) return []
-    const path = posix.join(posix.dirname(entry), from.text)
+    const isProtocol = from.text === PROTOCOL_TYPES.specifier
+    const path = isProtocol ? PROTOCOL_FILE : posix.join(posix.dirname(entry), from.text)
     return statement.exportClause.elements.map(({ name, propertyName }) =>
       declaration(files, path, (propertyName ?? name).text),
     )

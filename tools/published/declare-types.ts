@@ -5,6 +5,11 @@ import { dirname, join, posix } from 'node:path'
 import { promisify } from 'node:util'
 import type { PublishedPackage } from './packages.ts'
 
+/** The part of the protocol whose types the packages publish as they are. */
+export const PROTOCOL_TYPES = {
+  specifier: '@countersign/protocol/signed-request-types',
+  file: 'protocol/src/http-signatures/signed-request-types',
+}
 const PACKAGES = join(import.meta.dirname, '../../packages')
 const TSC = join(PACKAGES, '../node_modules/typescript/bin/tsc')
 /** The module specifier of an import, an export or an import type. */
@@ -39,17 +44,17 @@ function reachable(
 ): Map<string, string> {
   const texts = new Map<string, string>()
   const waiting = entries.map((entry) => `${name}/src/${entry}`)
+  const parts = new Map([
+    [PROTOCOL_TYPES.specifier, PROTOCOL_TYPES.file],
+    ...Object.entries(bundled).map(([each, part]) => [each, `${part}/src/index`] as const),
+  ])
   const resolve = (file: string, specifier: string): string => {
-    const target = bundled[specifier]
-    if (target === undefined && !specifier.startsWith('.')) {
+    const found = parts.get(specifier) ?? fileOf(file, specifier)
+    if (found === null) {
       const isInstalled = [...dependencies, ...peers].includes(specifier)
       if (specifier.startsWith('node:') || isInstalled) return specifier
       throw new Error(`the public types of ${file} need ${specifier}, which is not installed`)
     }
-    const found =
-      target === undefined
-        ? posix.join(dirname(file), specifier).replace(/\.ts$/, '')
-        : `${target}/src/index`
     waiting.push(found)
     const from = posix.dirname(publishedPath(file, name))
     const path = posix.relative(from, `${publishedPath(found, name)}.js`)
@@ -68,6 +73,12 @@ function reachable(
     )
   }
   return texts
+}
+
+/** The file that a relative import names; null for a package. */
+function fileOf(file: string, specifier: string): string | null {
+  if (!specifier.startsWith('.')) return null
+  return posix.join(posix.dirname(file), specifier).replace(/\.ts$/, '')
 }
 
 /** Where the bundler puts a module: the package's own at the top, those of other packages below packages/. */

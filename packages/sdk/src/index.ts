@@ -1,3 +1,21 @@
+export type {
+  HeaderList,
+  KeyLookup,
+  KeyLookupFault,
+  KeyReference,
+  NonceOutcome,
+  NonceStore,
+  ProvenKey,
+  RawRequest,
+  SignatureAgent,
+  SignatureAgentDialect,
+  SignatureProfile,
+  SignatureReason,
+  SignatureResult,
+  SignatureVerdict,
+  SigningKey,
+  UsedNonce,
+} from '@countersign/protocol/signed-request-types'
 export { Agent } from './agent.ts'
 export type { AgentAnswer, AgentOptions } from './agent-options.ts'
 export {
@@ -121,21 +139,3 @@ export type {
 } from './responses/types.ts'
 export type { AgentSession } from './sign-in.ts'
 export type { AudienceOptions } from './signed-requests/audiences.ts'
-export type {
-  HeaderList,
-  KeyLookup,
-  KeyLookupFault,
-  KeyReference,
-  NonceOutcome,
-  NonceStore,
-  ProvenKey,
-  RawRequest,
-  SignatureAgent,
-  SignatureAgentDialect,
-  SignatureProfile,
-  SignatureReason,
-  SignatureResult,
-  SignatureVerdict,
-  SigningKey,
-  UsedNonce,
-} from './signed-requests/types.ts'

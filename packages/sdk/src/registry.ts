@@ -1,4 +1,5 @@
 import { KEY_PROOF_MAX_BYTES, type Naming } from '@countersign/protocol'
+import type { Static, TSchema } from 'typebox'
 import { discoverNaming } from './discover-naming.ts'
 import { CountersignError } from './errors.ts'
 import { abortedBy, claimError, isTransient, type MayRetry, wasNotProcessed } from './http/retry.ts'
@@ -19,28 +20,14 @@ import type {
   VerifyRequest,
   VetoRequest,
 } from './registry-requests.ts'
-import type { Read } from './responses/read-schema.ts'
 import {
-  readAgentKeys,
-  readAgentObject,
-  readCard,
-  readClaimed,
-  readCompactCard,
-  readDidDocument,
-  readDirectoryProof,
-  readGradeReport,
-  readGrant,
+  type Read,
   readLogProof,
-  readLookup,
-  readRecovering,
-  readRenounced,
-  readRotated,
-  readRuntimeChallenge,
-  readRuntimeProof,
   readToken,
-  readVerification,
-  readVetoed,
-} from './responses/readers.ts'
+  type Shape,
+  wireReader,
+} from './responses/read-schema.ts'
+import * as schemas from './responses/schemas.ts'
 import type {
   AgentKeys,
   AgentObject,
@@ -112,30 +99,30 @@ export class Registry {
   /** An agent's certificate and its owner's identity level (contract 4.1). Base decisions on this call. */
   lookup(agent: string, options?: CallOptions): Promise<Lookup> {
     const reference = referenceTo(this.#naming, agent)
-    const read = about(reference, readLookup(this.#naming), ({ certificate }) => certificate.id)
+    const read = about(reference, this.#read(schemas.LOOKUP), ({ certificate }) => certificate.id)
     return this.#client.get({ path: `/api/v1/agent/${reference.segment}` }, read, options)
   }
 
   /** The full card (contract 4.5). The service lets it be up to 30 seconds old. */
   card(agent: string, options?: CallOptions): Promise<Card> {
-    return this.#get(agent, '/card', readCard, options)
+    return this.#get(agent, '/card', this.#read(schemas.CARD), options)
   }
 
   /** The compact card (contract 4.6). It does not contain the DID. */
   compactCard(agent: string, options?: CallOptions): Promise<CompactCard> {
     const { segment } = referenceTo(this.#naming, agent)
     const path = `/api/v1/agent/${segment}/card`
-    return this.#client.get({ path }, readCompactCard(this.#naming), options)
+    return this.#client.get({ path }, this.#read(schemas.COMPACT_CARD), options)
   }
 
   /** The agent object (contract 4.7): card, key, links. */
   agent(agent: string, options?: CallOptions): Promise<AgentObject> {
-    return this.#get(agent, '', readAgentObject, options)
+    return this.#get(agent, '', this.#read(schemas.AGENT_OBJECT), options)
   }
 
   /** The grade with its evidence and the next step up. `recomputeGrade` checks it. */
   grade(agent: string, options?: CallOptions): Promise<GradeReport> {
-    return this.#get(agent, '/grade', readGradeReport, options)
+    return this.#get(agent, '/grade', this.#read(schemas.GRADE_REPORT), options)
   }
 
   /**
@@ -175,7 +162,7 @@ export class Registry {
   async resolve(agent: string, options?: CallOptions): Promise<Resolution> {
     const reference = referenceTo(this.#naming, agent)
     const request = { path: `/api/agents/${reference.segment}`, accept: DID_JSON, alsoOk: [410] }
-    const read = about(reference, readDidDocument(this.#naming), didInDidWeb)
+    const read = about(reference, this.#read(schemas.DID_DOCUMENT), didInDidWeb)
     const document = await this.#client.get(request, read, options)
     // That of a suspended agent still names the service at which its status can be looked up.
     return { document, revoked: document.service.length === 0 }
@@ -196,7 +183,7 @@ export class Registry {
     const named = didFieldOf(this.#naming, request.did)
     const body = { publicKey, challenge, signature, ...audience, ...named }
     const reference = referenceTo(this.#naming, request.did ?? publicKey)
-    const read = about(reference, readVerification(this.#naming), ({ agent }) => agent.did)
+    const read = about(reference, this.#read(schemas.VERIFICATION), ({ agent }) => agent.did)
     return this.#client.send({ path: '/api/v1/agent/verify', body }, read, isTransient, signal)
   }
 
@@ -211,8 +198,13 @@ export class Registry {
     if (signal?.aborted) throw abortedBy(signal)
     const body = { claimToken, agentId, publicKey, signature }
     const request = { path: '/api/v1/claim', body }
+    const readAll = this.#read(schemas.CLAIMED)
+    const read: Read<Claimed> = (answer) => {
+      const { did, message } = readAll(answer)
+      return { did, message }
+    }
     try {
-      return await this.#client.send(request, readClaimed(this.#naming), wasNotProcessed, signal)
+      return await this.#client.send(request, read, wasNotProcessed, signal)
     } catch (error) {
       throw claimError(error as CountersignError)
     } finally {
@@ -231,7 +223,7 @@ export class Registry {
   ): Promise<RuntimeChallenge> {
     const { segment } = referenceTo(this.#naming, agent)
     const request = { path: `/api/agents/${segment}/runtime/challenge`, body: {} }
-    return this.#client.send(request, readRuntimeChallenge(this.#naming), isTransient, signal)
+    return this.#client.send(request, this.#read(schemas.RUNTIME_CHALLENGE), isTransient, signal)
   }
 
   /**
@@ -247,7 +239,7 @@ export class Registry {
     const reference = referenceTo(this.#naming, agent)
     const body = { challenge, signature }
     const request = { path: `/api/agents/${reference.segment}/runtime`, body }
-    const read = about(reference, readRuntimeProof(this.#naming), ({ did }) => did)
+    const read = about(reference, this.#read(schemas.RUNTIME_PROOF), ({ did }) => did)
     return this.#client.send(request, read, isTransient, signal)
   }
 
@@ -263,13 +255,14 @@ export class Registry {
     options: Pick<CallOptions, 'signal'> = {},
   ): Promise<Renounced> {
     const body = { sequence, issuedAt, signature }
-    return this.#changeKey(did, 'renounce', body, readRenounced, isTransient, options)
+    const read = this.#read(schemas.RENOUNCED)
+    return this.#changeKey(did, 'renounce', body, read, isTransient, options)
   }
 
   /** The keys of an agent, former and current, and its pending recovery. */
   keys(agent: string, options?: CallOptions): Promise<AgentKeys> {
     const reference = referenceTo(this.#naming, agent)
-    const read = about(reference, readAgentKeys(this.#naming), ({ did }) => did)
+    const read = about(reference, this.#read(schemas.AGENT_KEYS), ({ did }) => did)
     return this.#client.get({ path: `/api/v1/agent/${reference.segment}/keys` }, read, options)
   }
 
@@ -285,7 +278,8 @@ export class Registry {
     options: Pick<CallOptions, 'signal'> = {},
   ): Promise<Rotated> {
     const body = { newPublicKey, sequence, issuedAt, oldSignature, newSignature }
-    return this.#changeKey(did, 'keys', body, readRotated, isTransient, options)
+    const read = this.#read(schemas.ROTATED)
+    return this.#changeKey(did, 'keys', body, read, isTransient, options)
   }
 
   /**
@@ -299,7 +293,8 @@ export class Registry {
     options: Pick<CallOptions, 'signal'> = {},
   ): Promise<Recovering> {
     const body = { recoveryToken, publicKey, sequence, issuedAt, signature }
-    return this.#changeKey(did, 'recover', body, readRecovering, isTransient, options)
+    const read = this.#read(schemas.RECOVERING)
+    return this.#changeKey(did, 'recover', body, read, isTransient, options)
   }
 
   /**
@@ -314,20 +309,21 @@ export class Registry {
     options: Pick<CallOptions, 'signal'> = {},
   ): Promise<Vetoed> {
     const body = { sequence, issuedAt, signature }
-    return this.#changeKey(did, 'recovery/veto', body, readVetoed, wasNotProcessed, options)
+    const read = this.#read(schemas.VETOED)
+    return this.#changeKey(did, 'recovery/veto', body, read, wasNotProcessed, options)
   }
 
   async #changeKey<T extends { readonly did: string }>(
     did: string,
     path: string,
     body: object,
-    reader: (naming: Naming | null) => Read<T>,
+    reader: Read<T>,
     mayRetry: MayRetry,
     { signal }: Pick<CallOptions, 'signal'>,
   ): Promise<T> {
     const reference = referenceTo(this.#naming, did)
     const request = { path: `/api/v1/agent/${reference.segment}/${path}`, body }
-    const read = about(reference, reader(this.#naming), (changed) => changed.did)
+    const read = about(reference, reader, (changed) => changed.did)
     try {
       return await this.#client.send(request, read, mayRetry, signal)
     } finally {
@@ -350,7 +346,7 @@ export class Registry {
     const reference = referenceTo(this.#naming, did)
     const path = `/api/v1/agent/${reference.segment}/directory-proof`
     const request = { path, method: 'PUT', body: { signatureInput, signature } } as const
-    const read = about(reference, readDirectoryProof(this.#naming), (proof) => proof.did)
+    const read = about(reference, this.#read(schemas.DIRECTORY_PROOF), (proof) => proof.did)
     return this.#client.send(request, read, isTransient, signal)
   }
 
@@ -367,7 +363,7 @@ export class Registry {
     { signal }: Pick<CallOptions, 'signal'> = {},
   ): Promise<Grant> {
     const path = `/api/v1/agent/${referenceTo(this.#naming, did).segment}/grant`
-    return this.#client.send({ path, body, sign }, readGrant(this.#naming), isTransient, signal)
+    return this.#client.send({ path, body, sign }, this.#read(schemas.GRANT), isTransient, signal)
   }
 
   /**
@@ -386,14 +382,19 @@ export class Registry {
     return this.#client.rawOf(answer)
   }
 
+  /** A reader of responses of this deployment. */
+  #read<S extends TSchema>(schema: S): Read<Shape<Static<S>>> {
+    return wireReader(schema, this.#naming)
+  }
+
   #get<T extends { readonly did: string }>(
     agent: string,
     path: string,
-    reader: (naming: Naming | null) => Read<T>,
+    reader: Read<T>,
     options: CallOptions | undefined,
   ): Promise<T> {
     const reference = referenceTo(this.#naming, agent)
-    const read = about(reference, reader(this.#naming), ({ did }) => did)
+    const read = about(reference, reader, ({ did }) => did)
     return this.#client.get({ path: `/api/agents/${reference.segment}${path}` }, read, options)
   }
 }

@@ -4,9 +4,9 @@ import {
   type HeaderFields,
   headerFields,
   type PathAndQuery,
-  type RawRequest,
   requestHasContent,
 } from './raw-request.ts'
+import type { RawRequest } from './signed-request-types.ts'
 import {
   type InnerList,
   isInnerList,

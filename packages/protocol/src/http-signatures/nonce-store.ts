@@ -1,29 +1,4 @@
-/** A nonce of a verified request. */
-export interface UsedNonce {
-  /** The JWK thumbprint of the key. */
-  readonly keyid: string
-  /** SHA-256 of key and nonce: base64url, 43 characters. */
-  readonly hash: string
-  /** When the signature was made, in milliseconds since 1970. */
-  readonly createdAt: number
-  /** Until when the signature could be accepted, in milliseconds since 1970. */
-  readonly expiresAt: number
-}
-
-/**
- * `fresh`: it was not used before. `used`: it was. `share-exceeded`: this key has used its share of the store. `unchecked`: the store
- * cannot tell.
- */
-export type NonceOutcome = 'fresh' | 'used' | 'share-exceeded' | 'unchecked'
-
-/** Stores the nonces of accepted requests. Every process that accepts requests for one audience must share it. */
-export interface NonceStore {
-  /**
-   * Records a nonce atomically: of several requests with one nonce at the same moment, exactly one is told `fresh`. A store that
-   * fails may throw; that counts as `unchecked`.
-   */
-  record(nonce: UsedNonce): NonceOutcome | Promise<NonceOutcome>
-}
+import type { NonceStore } from './signed-request-types.ts'
 
 /** Options of `memoryNonceStore`. */
 export interface MemoryNonceStoreOptions {

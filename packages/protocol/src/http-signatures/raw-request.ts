@@ -1,25 +1,4 @@
-/** A request as it was received, before any framework has decoded, joined or normalized a part of it. */
-export interface RawRequest {
-  /** As sent, such as `GET`. */
-  readonly method: string
-  readonly scheme: 'http' | 'https'
-  /** The `Host` header, or `:authority` in HTTP/2. */
-  readonly authority: string
-  /** The request target as sent: `/path?query`, or in absolute form `https://host/path?query`. */
-  readonly target: string
-  /** Every header field line, in its order. Names in any case. */
-  readonly headers: HeaderList
-  /** The bytes of the body; null if it is known to have none. Undefined: the body is not visible here. */
-  readonly body?: Uint8Array | null | undefined
-  /**
-   * Whether there is content, if the body is not visible. Default: what `Content-Length` and `Transfer-Encoding` say. HTTP/2
-   * requests may have content without either, so say it there.
-   */
-  readonly hasContent?: boolean | undefined
-}
-
-/** Header field lines in their order. */
-export type HeaderList = readonly (readonly [name: string, value: string])[]
+import type { HeaderList, RawRequest } from './signed-request-types.ts'
 
 /** The lines of each header field, by its name in lower case, without surrounding white space. */
 export type HeaderFields = ReadonlyMap<string, readonly string[]>

@@ -9,8 +9,9 @@ import {
   WEB_BOT_AUTH_TAG,
 } from './components.ts'
 import { contentDigest } from './content-digest.ts'
-import { type HeaderFields, type HeaderList, headerFields } from './raw-request.ts'
-import { type SignatureAgent, signatureAgentField } from './signature-agent.ts'
+import { type HeaderFields, headerFields } from './raw-request.ts'
+import { signatureAgentField } from './signature-agent.ts'
+import type { HeaderList, SignatureAgent } from './signed-request-types.ts'
 import { StructuredFieldError, serializeMember, serializeString } from './structured-fields.ts'
 
 /** A request that is about to be sent. */

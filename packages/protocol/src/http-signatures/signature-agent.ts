@@ -1,7 +1,7 @@
 import { parseDidOrTail, type Tail } from '../did.ts'
 import type { Naming } from '../naming.ts'
-import type { AgentStatus } from '../status.ts'
 import type { Component } from './components.ts'
+import type { SignatureAgent, SignatureAgentDialect } from './signed-request-types.ts'
 import {
   isInnerList,
   parseDictionary,
@@ -10,15 +10,6 @@ import {
   serializeString,
 } from './structured-fields.ts'
 
-/**
- * The deployed forms of `Signature-Agent`:
- * `ietf`, `sig1="https://id.example/agent/…/jwks.json"`;
- * `legacy`, `"https://agent.example"`, as Cloudflare's verifier in production and OpenAI use it;
- * `origin`, `sig1="https://agent.example"`, as Google uses it;
- * `ucp`, `sig1="https://agent.example/keys.json";type=jwks_uri`.
- */
-export type SignatureAgentDialect = 'ietf' | 'legacy' | 'origin' | 'ucp'
-
 /** The dialects, the default one first. */
 export const SIGNATURE_AGENT_DIALECTS: readonly SignatureAgentDialect[] = [
   'ietf',
@@ -26,44 +17,6 @@ export const SIGNATURE_AGENT_DIALECTS: readonly SignatureAgentDialect[] = [
   'origin',
   'ucp',
 ]
-
-/** Where the keys of a signer are published. */
-export interface SignatureAgent {
-  readonly dialect: SignatureAgentDialect
-  /** An https address, on loopback also http. */
-  readonly url: string
-}
-
-/** Which key a signature names. Look it up by both members: the same key may be published in several places. */
-export interface KeyReference {
-  readonly signatureAgent: SignatureAgent
-  /** A JWK thumbprint (RFC 7638): base64url, 43 characters. */
-  readonly keyid: string
-}
-
-/** A key that was found. */
-export interface SigningKey {
-  /** 32 bytes. Do not change them afterwards. */
-  readonly publicKey: Uint8Array
-  /** The agent, if a Countersign issuer vouches for the key. */
-  readonly did: string | null
-  /** That of its certificate; null without a DID. */
-  readonly status: AgentStatus | null
-}
-
-/** Why a key was not found. */
-export type KeyLookupFault = 'untrusted-agent' | 'unknown-key' | 'directory-unavailable'
-
-/** Finds the key of a signature. If it throws, so does the verifier. */
-export type KeyLookup = (
-  reference: KeyReference,
-) => SigningKey | KeyLookupFault | Promise<SigningKey | KeyLookupFault>
-
-/** A verified key, as `admit` sees it. */
-export interface ProvenKey extends SigningKey {
-  readonly keyid: string
-  readonly signatureAgent: SignatureAgent
-}
 
 /** Where a signer that names only its origin publishes its keys (draft-meunier-http-message-signatures-directory). */
 export const KEY_DIRECTORY_PATH = '/.well-known/http-message-signatures-directory'

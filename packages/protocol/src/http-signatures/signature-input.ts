@@ -1,6 +1,7 @@
 import { type Component, coveredField, readComponents, WEB_BOT_AUTH_TAG } from './components.ts'
 import { fieldValue, type HeaderFields } from './raw-request.ts'
-import { parseSignatureAgent, type SignatureAgent } from './signature-agent.ts'
+import { parseSignatureAgent } from './signature-agent.ts'
+import type { SignatureAgent } from './signed-request-types.ts'
 import {
   type BareItem,
   isInnerList,

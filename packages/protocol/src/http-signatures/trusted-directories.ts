@@ -1,7 +1,7 @@
 import { decodeKey } from '../base64.ts'
 import { keyFault, keyThumbprint } from '../public-key.ts'
-import { KEY_DIRECTORY_PATH, keySetUrlOf, type SignatureAgent } from './signature-agent.ts'
-import type { SignatureProfile } from './signature-verdict.ts'
+import { KEY_DIRECTORY_PATH, keySetUrlOf } from './signature-agent.ts'
+import type { SignatureAgent, SignatureProfile } from './signed-request-types.ts'
 
 /** A place with keys of signers that are no agents of the service, which a site has chosen to trust. */
 export interface KeyDirectory {

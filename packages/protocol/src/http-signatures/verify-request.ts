@@ -12,32 +12,30 @@ import {
   strictComponents,
 } from './components.ts'
 import { matchesContentDigest, parseContentDigest } from './content-digest.ts'
-import type { NonceStore } from './nonce-store.ts'
 import {
   fieldValue,
   type HeaderFields,
   headerFields,
   type PathAndQuery,
-  type RawRequest,
   readAuthority,
   readPath,
   requestHasContent,
 } from './raw-request.ts'
-import {
-  isLoopback,
-  type KeyLookup,
-  type KeyReference,
-  type ProvenKey,
-  type SignatureAgent,
-  type SigningKey,
-} from './signature-agent.ts'
+import { isLoopback } from './signature-agent.ts'
 import { readSignatureInput, type SignatureInput } from './signature-input.ts'
-import {
-  SIGNATURE_REASONS,
-  type SignatureProfile,
-  type SignatureReason,
-  type SignatureResult,
-} from './signature-verdict.ts'
+import { SIGNATURE_REASONS } from './signature-verdict.ts'
+import type {
+  KeyLookup,
+  KeyReference,
+  NonceStore,
+  ProvenKey,
+  RawRequest,
+  SignatureAgent,
+  SignatureProfile,
+  SignatureReason,
+  SignatureResult,
+  SigningKey,
+} from './signed-request-types.ts'
 import { StructuredFieldError } from './structured-fields.ts'
 
 /** Which signatures are expected. */

@@ -1,9 +1,6 @@
 import { type Static, Type } from 'typebox'
-import {
-  SIGNATURE_REASONS,
-  type SignatureReason,
-  type SignatureVerdict,
-} from '../http-signatures/signature-verdict.ts'
+import { SIGNATURE_REASONS } from '../http-signatures/signature-verdict.ts'
+import type { SignatureReason, SignatureVerdict } from '../http-signatures/signed-request-types.ts'
 import type { Naming } from '../naming.ts'
 import { did, timestamp } from './formats.ts'
 import { nullable } from './nullable.ts'

@@ -8,13 +8,8 @@ import {
   verifyToken,
 } from '@countersign/protocol'
 import { sha256 } from '@noble/hashes/sha2.js'
-import { type Read, UnexpectedShape } from '../responses/read-schema.ts'
-import {
-  readFeedChangeLine,
-  readFeedHeadClaims,
-  readSnapshotBody,
-  readSnapshotClaims,
-} from '../responses/readers.ts'
+import { type Read, UnexpectedShape, wireReader } from '../responses/read-schema.ts'
+import * as schemas from '../responses/schemas.ts'
 import { inflateBase64Url } from './inflate.ts'
 import { orInvalidToken, type StatusListContext } from './status-list.ts'
 import type { FeedChange } from './types.ts'
@@ -53,7 +48,7 @@ export function readFeedLine(value: unknown): Promise<FeedLineRead> {
   return orInvalidToken('line of the feed', async () => {
     const { head } = (value ?? {}) as { head?: unknown }
     if (typeof head === 'string') return { head }
-    return { change: shaped(value, readFeedChangeLine(null)) }
+    return { change: shaped(value, wireReader(schemas.FEED_CHANGE, null)) }
   })
 }
 
@@ -61,7 +56,12 @@ export function readFeedLine(value: unknown): Promise<FeedLineRead> {
 export function readFeedHead(token: string, context: FeedContext): Promise<FeedHead> {
   return orInvalidToken('head of the feed', async () => {
     const type = TOKEN_TYPES.feedHead
-    const { claims, kid } = await claimsOf(token, type, context, readFeedHeadClaims(null))
+    const { claims, kid } = await claimsOf(
+      token,
+      type,
+      context,
+      wireReader(schemas.FEED_HEAD_CLAIMS, null),
+    )
     const { epoch, seq, asOf } = claims
     return { token, epoch, seq, asOf, kid }
   })
@@ -74,9 +74,14 @@ export function readFeedHead(token: string, context: FeedContext): Promise<FeedH
  */
 export function readSnapshot(body: unknown, context: FeedContext): Promise<StatusSnapshot> {
   return orInvalidToken('snapshot', async () => {
-    const snapshot = shaped(body, readSnapshotBody(null))
+    const snapshot = shaped(body, wireReader(schemas.SNAPSHOT, null))
     const type = TOKEN_TYPES.snapshot
-    const { claims } = await claimsOf(snapshot.manifest, type, context, readSnapshotClaims(null))
+    const { claims } = await claimsOf(
+      snapshot.manifest,
+      type,
+      context,
+      wireReader(schemas.SNAPSHOT_CLAIMS, null),
+    )
     const head = await readFeedHead(snapshot.head, context)
     if (head.epoch !== claims.epoch || head.seq !== claims.seq) {
       throw new InvalidTokenError('has the head of another state.')

@@ -10,8 +10,8 @@ import {
   verifyToken,
 } from '@countersign/protocol'
 import { CountersignError } from '../errors.ts'
-import { type Read, UnexpectedShape } from '../responses/read-schema.ts'
-import { readCertificateClaims, readStapleClaims } from '../responses/readers.ts'
+import { type Read, UnexpectedShape, wireReader } from '../responses/read-schema.ts'
+import * as schemas from '../responses/schemas.ts'
 import type { AgentStatus, Assurance, Grade } from '../responses/types.ts'
 import { IssuerClient, issuerOrigin } from './issuer-client.ts'
 import { type IssuerKeys, readIssuerKeySet } from './key-set.ts'
@@ -137,7 +137,10 @@ export async function verifyStaple(
   options: VerifyStapleOptions,
 ): Promise<VerifiedStaple> {
   const verified = await verifiedToken(token, TOKEN_TYPES.staple, 'staple', options)
-  const { iss, sub, cnf, agentStatus, grade, iat, exp } = claimsOf(verified, readStapleClaims(null))
+  const { iss, sub, cnf, agentStatus, grade, iat, exp } = claimsOf(
+    verified,
+    wireReader(schemas.STAPLE_CLAIMS, null),
+  )
   assertOfIssuer(verified.trusted.issuer, iss, sub)
   return {
     issuer: iss,
@@ -197,7 +200,7 @@ async function keysOf({ issuer, keys }: Trusted, kid: string, client: IssuerClie
 }
 
 function certificateOf(verified: VerifiedToken): VerifiedCertificate {
-  const claims = claimsOf(verified, readCertificateClaims(null))
+  const claims = claimsOf(verified, wireReader(schemas.CERTIFICATE_CLAIMS, null))
   const { iss, sub, vct, cnf, status } = claims
   assertOfIssuer(verified.trusted.issuer, iss, sub)
   const { uri, idx } = status.status_list

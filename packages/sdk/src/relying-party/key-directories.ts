@@ -7,9 +7,13 @@ import {
   readBody,
   readKeySet,
 } from '@countersign/protocol'
+import type {
+  KeyLookup,
+  SignatureAgent,
+  SignatureProfile,
+} from '@countersign/protocol/signed-request-types'
 import { CountersignError } from '../errors.ts'
 import { type FetchedPage, fetchPage, fetchPublicPage } from '../http/fetch-public-page.ts'
-import type { KeyLookup, SignatureAgent, SignatureProfile } from '../signed-requests/types.ts'
 
 /** A directory of keys that you trust, besides the service. */
 export interface TrustedDirectory {

@@ -1,9 +1,9 @@
 import { agentOfKeySetUrl, decodeKey, namingFor, type Tail } from '@countersign/protocol'
+import type { KeyLookup } from '@countersign/protocol/signed-request-types'
 import { CountersignError } from '../errors.ts'
 import type { CallOptions } from '../options.ts'
 import { originOf } from '../origin.ts'
 import type { Registry } from '../registry.ts'
-import type { KeyLookup } from '../signed-requests/types.ts'
 import { recordKeySequence } from './key-sequences.ts'
 
 /** Options of `registryKeys`. */

@@ -1,7 +1,7 @@
 import { decodeKey, encodeBase64Url, keyThumbprint } from '@countersign/protocol'
+import type { NonceStore, UsedNonce } from '@countersign/protocol/signed-request-types'
 import { CountersignError } from '../errors.ts'
 import { checkedAnswer, isSignedChallenge, type SignedChallenge } from '../keys/signed-challenge.ts'
-import type { NonceStore, UsedNonce } from '../signed-requests/types.ts'
 import type { ChallengeNonces } from './challenge-nonces.ts'
 import { decodeBase64Url, type Macs } from './hmac.ts'
 

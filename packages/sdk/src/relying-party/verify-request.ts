@@ -4,16 +4,16 @@ import {
   readBody,
   requestVerifier,
 } from '@countersign/protocol'
-import { isSignature } from '../keys/verify-signature.ts'
-import { originOf } from '../origin.ts'
-import type { Registry } from '../registry.ts'
-import { isOneOfSeveral } from '../runtime.ts'
 import type {
   NonceStore,
   ProvenKey,
   RawRequest,
   SignatureResult,
-} from '../signed-requests/types.ts'
+} from '@countersign/protocol/signed-request-types'
+import { isSignature } from '../keys/verify-signature.ts'
+import { originOf } from '../origin.ts'
+import type { Registry } from '../registry.ts'
+import { isOneOfSeveral } from '../runtime.ts'
 import type { KeyDirectories } from './key-directories.ts'
 import { type RegistryKeysOptions, registryKeys } from './registry-keys.ts'
 

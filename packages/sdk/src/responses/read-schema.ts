@@ -1,4 +1,5 @@
 import { BASE58_CLASS, type Naming, namingFor } from '@countersign/protocol'
+import type { Static, TSchema } from 'typebox'
 
 /** The part of JSON Schema that the wire schemas use. A test holds the schemas against it. */
 interface JsonSchema {
@@ -54,6 +55,26 @@ const TIMESTAMP_PATTERN = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/
  */
 export function readerOf<T>(schema: object, naming: Naming | null): Read<T> {
   return (body) => readValue(schema as JsonSchema, body, 'body', naming) as T
+}
+
+/** As `readerOf`, for a wire schema (schemas.ts). */
+export function wireReader<S extends TSchema>(
+  schema: S,
+  naming: Naming | null,
+): Read<Shape<Static<S>>> {
+  return readerOf(schema, naming)
+}
+
+/** Reads the answer of `GET /log/proof/{did}`: text, which `verifyKeyProof` verifies. */
+export const readLogProof: Read<{ readonly proof: string }> = (body) => {
+  if (typeof body === 'string') return { proof: body }
+  throw new UnexpectedShape('answers without a proof')
+}
+
+/** Reads a token in compact form. */
+export const readToken: Read<{ readonly token: string }> = (body) => {
+  if (typeof body === 'string' && body.split('.').length === 3) return { token: body }
+  throw new UnexpectedShape('answers without a token')
 }
 
 function readValue(

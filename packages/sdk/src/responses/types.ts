@@ -1,7 +1,7 @@
 /**
  * The responses of a service, checked. The field that a deployment names after itself, `svcDid`, is always `did` here;
  * all other fields have the names of the contract. Times are ISO 8601 in UTC. The wire schemas of the protocol are the
- * source: readers.ts does not compile if a type here differs from its schema.
+ * source: registry.ts does not compile if a type here differs from its schema.
  */
 
 /** Contract 3.1. */

@@ -1,7 +1,10 @@
 import { isLoopback } from '@countersign/protocol'
+import type {
+  SignatureAgent,
+  SignatureAgentDialect,
+} from '@countersign/protocol/signed-request-types'
 import { CountersignError } from '../errors.ts'
 import { originOf } from '../origin.ts'
-import type { SignatureAgent, SignatureAgentDialect } from './types.ts'
 
 /** A site whose verifier needs another form of `Signature-Agent` than the default one. */
 export interface AudienceOptions {

@@ -1,8 +1,8 @@
-import type { AgentStatus } from '../responses/types.ts'
+import type { AgentStatus } from '../status.ts'
 
 /**
- * The public types of signed requests. Their source is @countersign/protocol, which is not published: verify-request.ts does not
- * compile if they differ in what they return or take.
+ * The types of signed requests that sites see: the SDK publishes this file as it is, so that it needs nothing else of the protocol but
+ * the statuses.
  */
 
 /** Header field lines in their order. */
@@ -64,7 +64,7 @@ export interface SigningKey {
 /** Why a key was not found. */
 export type KeyLookupFault = 'untrusted-agent' | 'unknown-key' | 'directory-unavailable'
 
-/** Finds the key of a signature. It does not throw. */
+/** Finds the key of a signature. If it throws, so does the verifier. */
 export type KeyLookup = (
   reference: KeyReference,
 ) => SigningKey | KeyLookupFault | Promise<SigningKey | KeyLookupFault>
