@@ -29,6 +29,8 @@ import type {
   LogQuotaRow,
   LogTileRow,
   LogWitnessRow,
+  WitnessedLogRow,
+  WitnessKeyRow,
 } from './schema/log-rows.ts'
 import type {
   AccountActivityRow,
@@ -48,7 +50,6 @@ import type {
 } from './schema/sign-in-rows.ts'
 import type { StatusEntryRow, StatusListRow } from './schema/status-rows.ts'
 import type { WebhookDeliveryRow, WebhookEndpointRow } from './schema/webhook-rows.ts'
-import type { WitnessedLogRow, WitnessKeyRow } from './schema/witness-rows.ts'
 import type { ConnectionStats, DatabaseState, TransactionEnd } from './stats.ts'
 
 export type {
@@ -206,7 +207,7 @@ export interface AgentRow {
   username_skeleton: string | null
   /** Version of the picture, part of its URL. Null: no picture. */
   avatar: string | null
-  /** JSON: the last signature of the agent over its key set (`agents/keys/directory-proof-of-agent.ts`). Null: none. */
+  /** JSON: the last signature of the agent over its key set (`agents/keys/key-set-routes.ts`). Null: none. */
   directory_proof: string | null
   /** The grade of the last `agent.grade_changed` event. The current grade is computed; a difference raises the next event. */
   grade: Grade

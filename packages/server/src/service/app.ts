@@ -17,12 +17,17 @@ import { clientMetadataRoute } from '../agents/client-metadata-routes.ts'
 import type { ReadDeps } from '../agents/find-agent.ts'
 import { agentsOfKeyRoute } from '../agents/keys/agents-of-key-routes.ts'
 import {
+  type KeyRouteDeps,
+  keyHistoryRoute,
+  keyRoutes,
+  type RenounceRouteDeps,
+  renounceRoute,
+} from '../agents/keys/key-routes.ts'
+import {
   type DirectoryProofRouteDeps,
   directoryProofRoute,
-} from '../agents/keys/directory-proof-routes.ts'
-import { type KeyRouteDeps, keyHistoryRoute, keyRoutes } from '../agents/keys/key-routes.ts'
-import { keySetRoute } from '../agents/keys/key-set-routes.ts'
-import { type RenounceRouteDeps, renounceRoute } from '../agents/keys/renounce-routes.ts'
+  keySetRoute,
+} from '../agents/keys/key-set-routes.ts'
 import {
   answerPlainLookups,
   identifyRoute,

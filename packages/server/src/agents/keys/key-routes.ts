@@ -5,10 +5,14 @@ import {
   type Naming,
   type RecoverRequest,
   type RecoverResponse,
+  type Renounced,
+  type RenounceRequest,
   type Rotated,
   type RotateRequest,
   recoverRequestSchema,
   recoverResponseSchema,
+  renouncedSchema,
+  renounceRequestSchema,
   rotatedSchema,
   rotateRequestSchema,
   type Vetoed,
@@ -94,6 +98,29 @@ export function keyRoutes(app: App, naming: Naming, deps: KeyRouteDeps): void {
     handler: (request, reply) => {
       reply.header('cache-control', 'no-store')
       return deps.vetoRecovery(request.params.agent, request.body)
+    },
+  })
+}
+
+export interface RenounceRouteDeps {
+  readonly naming: Naming
+  readonly renounce: (reference: string, request: RenounceRequest) => Promise<Renounced>
+}
+
+/** The route by which an agent gives up its certificate. The signature alone authenticates it. No CORS: agents call it, not web pages. */
+export function renounceRoute(app: App, { naming, renounce }: RenounceRouteDeps): void {
+  app.post('/api/v1/agent/:agent/renounce', {
+    schema: {
+      operationId: 'renounce',
+      summary: "Revoke a certificate permanently, with the agent's own key",
+      tags: ['claim'],
+      params: ownAgentParam(),
+      body: renounceRequestSchema(),
+      response: { 200: renouncedSchema(naming), '4xx': errorSchema(), '5xx': errorSchema() },
+    },
+    handler: (request, reply) => {
+      reply.header('cache-control', 'no-store')
+      return renounce(request.params.agent, request.body)
     },
   })
 }

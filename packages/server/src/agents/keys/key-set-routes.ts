@@ -1,11 +1,17 @@
 import {
   CodedError,
+  type DirectoryProof,
+  type DirectoryProofRequest,
   type DirectorySignature,
+  directoryProofRequestSchema,
+  directoryProofSchema,
+  errorSchema,
   jwkOf,
   KEY_SET_TYPE,
   type KeySet,
   keySetSchema,
   keyThumbprint,
+  type Naming,
   type PublicJwk,
   parseDidOrTail,
 } from '@countersign/protocol'
@@ -14,9 +20,8 @@ import { Type } from 'typebox'
 import { CACHE_ONE_MINUTE } from '../../http/caching.ts'
 import { publicRead } from '../../http/public-read.ts'
 import type { App } from '../../http/server.ts'
-import type { AgentRecord } from '../agent-record.ts'
-import { findOrThrow, type ReadDeps } from '../find-agent.ts'
-import { validDirectoryProof } from './directory-proof-of-agent.ts'
+import type { AgentRecord, StoredDirectoryProof } from '../agent-record.ts'
+import { findOrThrow, ownAgentParam, type ReadDeps } from '../find-agent.ts'
 
 /** The key with which an agent signs requests, at the address that it sends as `Signature-Agent` (Web Bot Auth). */
 export function keySetRoute(app: App, deps: ReadDeps): void {
@@ -70,4 +75,42 @@ export function publicJwkOf(publicKey: Uint8Array): PublicJwk {
 export function sendSignature(reply: FastifyReply, fields: DirectorySignature): void {
   reply.header('signature-input', fields.signatureInput).header('signature', fields.signature)
   reply.header('access-control-expose-headers', 'ETag, Signature, Signature-Input')
+}
+
+/** The signature to serve with an agent's key set: only of an active agent, of its current key, and not expired. */
+function validDirectoryProof(
+  { status, publicKey, profile: { directoryProof: proof } }: AgentRecord,
+  now: number,
+): StoredDirectoryProof | null {
+  if (proof === null || status !== 'active' || now >= proof.expires * 1000) return null
+  return proof.keyid === keyThumbprint(publicKey) ? proof : null
+}
+
+export interface DirectoryProofRouteDeps {
+  readonly naming: Naming
+  readonly proveDirectory: (
+    reference: string,
+    request: DirectoryProofRequest,
+  ) => Promise<DirectoryProof>
+}
+
+/** The route by which an agent signs its own key set. No CORS: agents call it, not web pages. */
+export function directoryProofRoute(
+  app: App,
+  { naming, proveDirectory }: DirectoryProofRouteDeps,
+): void {
+  app.put('/api/v1/agent/:agent/directory-proof', {
+    schema: {
+      operationId: 'proveDirectory',
+      summary: "Store the agent's signature of its key set",
+      tags: ['claim'],
+      params: ownAgentParam(),
+      body: directoryProofRequestSchema(),
+      response: { 200: directoryProofSchema(naming), '4xx': errorSchema(), '5xx': errorSchema() },
+    },
+    handler: (request, reply) => {
+      reply.header('cache-control', 'no-store')
+      return proveDirectory(request.params.agent, request.body)
+    },
+  })
 }

@@ -1,6 +1,6 @@
 import type { TreeHead } from '@countersign/protocol'
 import type { Db, Tx } from '../../database/database.ts'
-import type { WitnessedLogRow, WitnessKeyRow } from '../../database/schema/witness-rows.ts'
+import type { WitnessedLogRow, WitnessKeyRow } from '../../database/schema/log-rows.ts'
 
 /** The current key of the witness. @returns undefined before the first start as a witness */
 export function currentKey(db: Db): Promise<WitnessKeyRow | undefined> {

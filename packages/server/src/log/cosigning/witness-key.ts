@@ -9,7 +9,7 @@ import {
   type NoteKey,
 } from '@countersign/protocol'
 import type { Database, Db } from '../../database/database.ts'
-import type { WitnessedLogRow } from '../../database/schema/witness-rows.ts'
+import type { WitnessedLogRow } from '../../database/schema/log-rows.ts'
 import { readSecretIfExists, writeSecret } from '../../secrets/secrets.ts'
 import { type ServiceKey, serviceKeyOf } from '../../secrets/service-keys.ts'
 import { currentKey, deleteCosignatures, insertKey, keepTree } from './cosigned-log-table.ts'

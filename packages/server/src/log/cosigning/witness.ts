@@ -22,7 +22,7 @@ import {
   type VerifyEd25519,
   verifyConsistency,
 } from '@countersign/protocol'
-import type { WitnessedLogRow } from '../../database/schema/witness-rows.ts'
+import type { WitnessedLogRow } from '../../database/schema/log-rows.ts'
 import { OutcomeCounter } from '../../http/metrics/outcome-counter.ts'
 import { Ed25519Verifier } from '../../secrets/ed25519.ts'
 import {

@@ -14,8 +14,7 @@ import {
   StorageFailure,
 } from '../../database/database.ts'
 import { issuerKeyRows, writeIssuerKeyReport } from './issuer-key-table.ts'
-import { issuerKeyFile, readIssuerKey } from './key-files.ts'
-import type { IssuerKeyPair } from './key-pair.ts'
+import { type IssuerKeyPair, issuerKeyFile, readIssuerKey } from './key-pair.ts'
 import {
   advanceRotation,
   ensureIssuerKey,

@@ -3,8 +3,11 @@ import {
   createPrivateKey,
   hkdfSync,
   type KeyObject,
+  randomBytes,
   sign as signWith,
 } from 'node:crypto'
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
 import {
   ecThumbprint,
   encodeBase64Url,
@@ -15,6 +18,7 @@ import {
   keyThumbprint,
 } from '@countersign/protocol'
 import sodium from 'sodium-native'
+import { readSecretIfExists, writeSecret } from '../secrets.ts'
 
 /** The order of the group of P-256 (FIPS 186-5, SEC 2). */
 const P256_ORDER = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n
@@ -41,7 +45,7 @@ interface GrantKeyPair {
  * Derives both key pairs from one secret (HKDF, RFC 5869), so that nodes have one file to share.
  * @param secret 32 random bytes
  */
-export function issuerKeyPairOf(secret: Uint8Array): IssuerKeyPair {
+function issuerKeyPairOf(secret: Uint8Array): IssuerKeyPair {
   const ed25519 = ed25519Of(derive(secret, 'issuer EdDSA', 32))
   const p256 = p256Of(derive(secret, 'issuer ES256', 48))
   return {
@@ -97,4 +101,34 @@ function p256Of(material: Buffer): Signer<Extract<IssuerJwk, { kty: 'EC' }>> {
     jwk: { ...publicJwk, kid: ecThumbprint({ x, y }), use: 'sig' },
     sign: (message) => signWith('sha256', message, { key, dsaEncoding: 'ieee-p1363' }),
   }
+}
+
+/** The file of a key pair in the data directory. Its name says which key it must hold, so that it is never mistaken for another. */
+export function issuerKeyFile(id: string): string {
+  return `issuer-key-${id}`
+}
+
+/** Makes a key pair and stores its secret in the data directory: 32 random bytes, file mode 0600. */
+export function createIssuerKey(dataDir: string): IssuerKeyPair {
+  const secret = randomBytes(32)
+  const pair = issuerKeyPairOf(secret)
+  writeSecret(dataDir, issuerKeyFile(pair.id), secret)
+  return pair
+}
+
+export function deleteIssuerKey(dataDir: string, id: string): void {
+  rmSync(join(dataDir, issuerKeyFile(id)), { force: true })
+}
+
+/** @returns `missing` if there is no file, `other` if it has other contents than its name says */
+export function readIssuerKey(dataDir: string, id: string): IssuerKeyPair | 'missing' | 'other' {
+  let secret: Buffer | null
+  try {
+    secret = readSecretIfExists(dataDir, issuerKeyFile(id))
+  } catch {
+    return 'other'
+  }
+  if (secret === null) return 'missing'
+  const pair = issuerKeyPairOf(secret)
+  return pair.id === id ? pair : 'other'
 }

@@ -8,8 +8,7 @@ import {
   markAllCompromised,
   updateIssuerKey,
 } from './issuer-key-table.ts'
-import { createIssuerKey, deleteIssuerKey } from './key-files.ts'
-import type { IssuerKeyPair } from './key-pair.ts'
+import { createIssuerKey, deleteIssuerKey, type IssuerKeyPair } from './key-pair.ts'
 
 /** How long verifiers may use a key set before they fetch it again. jose uses one for 10 minutes. */
 export const KEY_SET_LIFETIME_MS = 10 * 60_000
