@@ -49,7 +49,7 @@ function statusesAt(nodes: readonly ServiceProcess[], did: string) {
 }
 
 test(
-  'once a node has answered a claim, the other node knows the agent',
+  'once a node has answered a claim, the other node knows the agent; revocations become visible at both',
   POSTGRES_ONLY,
   async (t) => {
     const { nodes, operator } = await startCluster(t)
@@ -64,21 +64,16 @@ test(
       assert.equal(await statusAt(there, reference), 'active')
     }
     assert.equal(await statusAt(nodes[0], '1'.repeat(24)), 404)
+    for (const [here, there] of [nodes, nodes.toReversed()] as [ServiceProcess, ServiceProcess][]) {
+      const did = await claimAt(here, await operator.issueToken(owner))
+      assert.equal(await statusAt(here, did), 'active', 'the node itself must show it immediately')
+      await until(async () => (await statusAt(there, did)) === 'active')
+      const revoked = await countersignd(here.env, 'agent', 'revoke', did)
+      assert.equal(revoked.code, 0, revoked.stderr)
+      await until(async () => (await statusesAt(nodes, did)).every((each) => each === 'revoked'))
+    }
   },
 )
-
-test('claims and revocations at one node become visible at the other', POSTGRES_ONLY, async (t) => {
-  const { nodes, operator } = await startCluster(t)
-  const owner = await operator.addVerifiedOwner()
-  for (const [here, there] of [nodes, nodes.toReversed()] as [ServiceProcess, ServiceProcess][]) {
-    const did = await claimAt(here, await operator.issueToken(owner))
-    assert.equal(await statusAt(here, did), 'active', 'the node itself must show it immediately')
-    await until(async () => (await statusAt(there, did)) === 'active')
-    const revoked = await countersignd(here.env, 'agent', 'revoke', did)
-    assert.equal(revoked.code, 0, revoked.stderr)
-    await until(async () => (await statusesAt(nodes, did)).every((each) => each === 'revoked'))
-  }
-})
 
 test(
   'a revocation is effective at all nodes within two seconds, even if their connections are killed',
