@@ -4,12 +4,13 @@ import { Agent, request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { namingFor, randomTail } from '@countersign/protocol'
-import { queuedRow } from '../packages/server/src/agents/changes/log-change.ts'
+import { logRowOf } from '../packages/server/src/agents/changes/changes.ts'
 import { insertQueued } from '../packages/server/src/agents/changes/log-queue-table.ts'
 import { insertAgent } from '../packages/server/src/agents/claims/claim-table.ts'
 import { thumbprintBytes } from '../packages/server/src/agents/keys/key-thumbprint-table.ts'
 import type { Db } from '../packages/server/src/database/database.ts'
 import { openDatabase } from '../packages/server/src/database/open-database.ts'
+import type { LogQueueRow } from '../packages/server/src/database/schema/log-rows.ts'
 import { TransparencyLog } from '../packages/server/src/log/transparency-log.ts'
 import { openServiceKey } from '../packages/server/src/secrets/service-keys.ts'
 import { EFFECTS } from '../packages/server/src/service/effects.ts'
@@ -115,13 +116,17 @@ function claim(i: number) {
   }
   const agent = {
     tail: randomTail(randomBytes),
+    agent_id: 'main',
     owner_id: 1,
+    status: 'active',
+    grade: 'C',
     key_sequence: 1,
     key_thumbprint: thumbprintBytes(publicKey),
-  }
-  const change = { type: 'claimed', grade: 'C' } as const
-  const row = queuedRow(agent, { seq: i + 1, at: Date.now(), by: 'agent', change, evidence })
-  return { row, publicKey }
+    public_key: publicKey,
+  } as const
+  const change = { type: 'agent.claimed', evidence } as const
+  const told = { change, before: agent, after: agent, seq: i + 1, at: Date.now() }
+  return { row: logRowOf(told) as LogQueueRow, publicKey }
 }
 
 async function insertOwner(db: Db): Promise<number> {

@@ -56,7 +56,13 @@ async function readChanges(db: Db): Promise<[TypedRow[], TypedRow[]]> {
     .limit(MOST_EVENTS)
     .$castTo<TypedRow>()
     .execute()
-  if (events.length === MOST_EVENTS) return [[], []]
+  const failover = await db
+    .selectFrom('events')
+    .select('seq')
+    .where('type', '=', 'status.epoch_began')
+    .execute()
+  // After a failover that lost events, the log tells more.
+  if (events.length === MOST_EVENTS || failover.length > 0) return [[], []]
   const queued = await db.selectFrom('log_queue').select(['tail', 'type']).execute()
   const logged = await db
     .selectFrom('log_entries')

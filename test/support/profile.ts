@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ChannelFact } from '@countersign/protocol'
-import { appendEvent } from '../../packages/server/src/database/event-table.ts'
+import { appendAgentEvent, appendEvent } from '../../packages/server/src/database/event-table.ts'
 import { insertProvenChannel } from './channel-rows.ts'
 import type { TestService } from './service.ts'
 
@@ -46,7 +46,7 @@ export async function giveProfile(
         ...times,
       })
     }
-    await appendEvent(tx, { seq, at, type: 'agent.updated', tail, ownerId: null, payload: {} })
+    await appendAgentEvent(tx, { seq, at, type: 'agent.updated', tail, ownerId: null, payload: {} })
   })
   await until(service, did, ({ updatedAt }) => updatedAt === new Date(at).toISOString())
 }

@@ -1,7 +1,7 @@
 import { agentByTail } from '../../packages/server/src/agents/agent-table.ts'
 import { thumbprintBytes } from '../../packages/server/src/agents/keys/key-thumbprint-table.ts'
 import type { Database } from '../../packages/server/src/database/database.ts'
-import { appendEvent } from '../../packages/server/src/database/event-table.ts'
+import { appendAgentEvent } from '../../packages/server/src/database/event-table.ts'
 
 /**
  * Replaces the key of an agent in the database, as a rotation would: the former key gets a row of its own, and an event
@@ -38,6 +38,6 @@ export function replaceKey(
       .where('tail', '=', tail)
       .where('key_sequence', '=', sequence)
       .execute()
-    await appendEvent(tx, { seq, at, type: 'agent.updated', tail, ownerId, payload: {} })
+    await appendAgentEvent(tx, { seq, at, type: 'agent.updated', tail, ownerId, payload: {} })
   })
 }

@@ -19,9 +19,8 @@ const EVERY_FILE = ['packages/*/test/**/*.test.ts', 'test/**/*.test.ts', 'tools/
 
 /** Of `packages/server/test/`: what depends most on the database runs on PostgreSQL as well, in each tier. */
 const ON_POSTGRES = [
-  'packages/server/test/agents/changes.test.ts',
   'agents/{claims,read-model}/**',
-  'agents/{changes,keys/races}.*',
+  'agents/{change-agent,changes,keys/races}.*',
   '{database,nodes}/**',
   'log/anchor.*',
   'webhooks/queue.*',

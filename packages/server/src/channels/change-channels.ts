@@ -162,7 +162,7 @@ export async function removeChannel(
   id: string,
 ): Promise<void> {
   await deps.db.write(async (tx) => {
-    const { agent, channel } = await getOwnChannel(tx.db, deps, ownerId, reference, id)
-    await deleteWithEvent(tx, agent, channel, { reason: 'owner', at: deps.now() })
+    const { channel } = await getOwnChannel(tx.db, deps, ownerId, reference, id)
+    await deleteWithEvent(tx, channel, { reason: 'owner', at: deps.now() })
   })
 }

@@ -1,9 +1,7 @@
-import { agentByTail, touchAgent } from '../agents/agent-table.ts'
-import type { AgentEffect } from '../agents/changes/agent-effects.ts'
-import { type LoggedChange, logChange } from '../agents/changes/log-change.ts'
-import { regrade } from '../agents/changes/regrade.ts'
+import { agentByTail } from '../agents/agent-table.ts'
+import { type AgentEffect, changeAgent, isOfCurrentKey } from '../agents/changes/change-agent.ts'
+import { PROVEN_BY_ANOTHER } from '../agents/changes/changes.ts'
 import type { AgentRow, ChannelRow, JobRow, Tx } from '../database/database.ts'
-import { appendEvent } from '../database/event-table.ts'
 import { cancelJob, scheduleJob } from '../database/jobs/job-table.ts'
 import { type CheckEffect, FAILING_MS, isVerified } from './channel-state.ts'
 import {
@@ -15,7 +13,7 @@ import {
   updateChannel,
 } from './channel-table.ts'
 import { insertCheck, scheduleCheck } from './check-table.ts'
-import { notifyOfChannel, notifyOfLoss } from './notify-of-channel.ts'
+import { notifyOfChannel } from './notify-of-channel.ts'
 import type { Observation } from './observe.ts'
 
 /** The kind of the job that expires a channel. Stored in the database. */
@@ -23,53 +21,6 @@ export const EXPIRE_CHANNEL = 'end-channel'
 
 /** The method of proofs that consist of a signature by the agent's key alone. Stored in the database. */
 export const ANSWER = 'answer'
-
-interface ChannelEvent {
-  readonly channel: Pick<ChannelRow, 'kind' | 'handle_or_domain' | 'tier'>
-  readonly type: 'channel.verified' | 'channel.stale' | 'channel.removed'
-  /** Stored beside the channel's kind and handle. Public data only. */
-  readonly payload: { readonly reason?: string }
-  /** Milliseconds since 1970. */
-  readonly at: number
-}
-
-/**
- * Appends the event of a channel's change and updates the agent's grade. Call it after the change was written, in the same
- * transaction.
- */
-export async function recordChannelEvent(
-  tx: Tx,
-  agent: AgentRow,
-  { channel, type, payload, at }: ChannelEvent,
-): Promise<void> {
-  const { tail, owner_id: ownerId } = agent
-  const seq = tx.nextSeq()
-  await touchAgent(tx, tail, { at, version: seq })
-  const place = { kind: channel.kind, handleOrDomain: channel.handle_or_domain }
-  await appendEvent(tx, { seq, at, type, tail, ownerId, payload: { ...place, ...payload } })
-  // Another owner's proof takes the channel from all agents of this one at the same moment.
-  const isSpread = payload.reason === PROVEN_BY_ANOTHER
-  await logChannel(tx, agent, { channel, type, payload, at }, { seq, isSpread })
-  await regrade(tx, tail, at, isSpread)
-}
-
-const PROVEN_BY_ANOTHER = 'proven-by-another'
-
-/** The log names the kind and the tier only: a handle may identify a person. The end of a revoked agent has an entry already. */
-async function logChannel(
-  tx: Tx,
-  agent: AgentRow,
-  { channel, type, payload, at }: ChannelEvent,
-  logged: Pick<LoggedChange, 'seq' | 'isSpread'>,
-): Promise<void> {
-  if (agent.status === 'revoked') return
-  const { kind, tier, handle_or_domain: handleOrDomain } = channel
-  await logChange(tx, agent.tail, {
-    ...{ ...logged, at, by: payload.reason === 'owner' ? 'owner' : 'service' },
-    change: { type: type === 'channel.verified' ? 'channel_verified' : 'channel_lost', kind, tier },
-    evidence: { kind, handleOrDomain, reason: payload.reason ?? null },
-  })
-}
 
 /** A check that has ended, with everything `recordCheck` writes. */
 export interface CheckRecord {
@@ -105,9 +56,11 @@ export async function recordCheck(
   if (event === null) return
   if (event === 'verified' && !isSelfDeclared) await removeFromOtherOwners(tx, agent, channel, at)
   await scheduleExpiry(tx, id, event === 'verified' ? (patch.fresh_until ?? null) : null)
-  if (event === 'stale') await notifyOfLoss(tx, agent, channel, 'not-found', at)
-  const payload = event === 'stale' ? { reason: 'not-found' } : {}
-  await recordChannelEvent(tx, agent, { channel, type: `channel.${event}`, payload, at })
+  const change =
+    event === 'stale'
+      ? ({ type: 'channel.stale', channel, reason: 'not-found', isSilent: false } as const)
+      : ({ type: 'channel.verified', channel } as const)
+  await changeAgent(tx, agent.tail, change, at)
 }
 
 async function removeFromOtherOwners(
@@ -117,8 +70,7 @@ async function removeFromOtherOwners(
   at: number,
 ): Promise<void> {
   for (const other of await channelsOfOthers(tx.db, channel, agent.owner_id)) {
-    const loser = await agentByTail(tx.db, other.tail)
-    await deleteWithEvent(tx, loser, other, { reason: PROVEN_BY_ANOTHER, at })
+    await deleteWithEvent(tx, other, { reason: PROVEN_BY_ANOTHER, at })
   }
 }
 
@@ -144,28 +96,24 @@ export async function expireChannel(tx: Tx, { subject: id }: JobRow, at: number)
   if (channel.fresh_until > at) return scheduleExpiry(tx, id, channel.fresh_until)
   await updateChannel(tx, id, { stale_since: channel.fresh_until })
   await scheduleCheck(tx, id, null)
-  await notifyOfLoss(tx, agent, channel, 'expired', at)
-  const payload = { reason: 'expired' }
-  await recordChannelEvent(tx, agent, { channel, type: 'channel.stale', payload, at })
+  const expired = { type: 'channel.stale', channel, reason: 'expired', isSilent: false } as const
+  await changeAgent(tx, agent.tail, expired, at)
 }
 
 /**
  * Deletes a channel with its tokens, checks and scheduled expiry. A channel that was ever proven leaves a `channel.removed`
  * event.
- * @param agent the channel's agent; undefined if it no longer exists, then no event is written
  */
 export async function deleteWithEvent(
   tx: Tx,
-  agent: AgentRow | undefined,
   channel: ChannelRow,
   { reason, at }: { readonly reason: string; readonly at: number },
 ): Promise<void> {
   await deleteChannel(tx, channel.id)
   await scheduleExpiry(tx, channel.id, null)
-  if (channel.verified_at === null || agent === undefined) return
-  if (isVerified(channel, at)) await notifyOfLoss(tx, agent, channel, reason, at)
-  const payload = { reason }
-  await recordChannelEvent(tx, agent, { channel, type: 'channel.removed', payload, at })
+  if (channel.verified_at === null) return
+  const isSilent = !isVerified(channel, at)
+  await changeAgent(tx, channel.tail, { type: 'channel.removed', channel, reason, isSilent }, at)
 }
 
 /**
@@ -179,7 +127,7 @@ export async function eraseChannels(
   at: number,
 ): Promise<void> {
   for (const channel of await channelsOfOwner(tx.db, ownerId)) {
-    await deleteWithEvent(tx, await agentByTail(tx.db, channel.tail), channel, { reason, at })
+    await deleteWithEvent(tx, channel, { reason, at })
   }
 }
 
@@ -188,28 +136,30 @@ export async function eraseChannels(
  * given the answers that were signed by a key that was compromised or lost.
  */
 export const channelsOfChangedAgent: AgentEffect = {
-  on: ['agent.revoked', 'agent.key_compromised', 'agent.key_recovered'],
-  async run(tx, { type, before, at }) {
-    if (type === 'agent.revoked') await stopChecks(tx, before.tail)
-    else if (type === 'agent.key_recovered') await expireAnswered(tx, before, 'key-replaced', at)
-    else await expireAnswered(tx, before, 'key-compromised', at)
+  on: ['agent.revoked', 'agent.key_recovered', 'agent.key_compromised'],
+  makes: ['channel.stale'],
+  async run(tx, changed) {
+    const { change, after, at } = changed
+    if (change.type === 'agent.revoked') await stopChecks(tx, after.tail)
+    else if (change.type === 'agent.key_recovered') {
+      await expireAnswered(tx, after.tail, 'key-replaced', at)
+    } else if (isOfCurrentKey(changed)) await expireAnswered(tx, after.tail, 'key-compromised', at)
   },
 }
 
 /** Makes the channels stale that an agent proved by a signature of its key alone. */
 async function expireAnswered(
   tx: Tx,
-  agent: AgentRow,
+  tail: string,
   reason: 'key-compromised' | 'key-replaced',
   at: number,
 ): Promise<void> {
-  for (const channel of await channelsOfAgent(tx.db, agent.tail)) {
+  for (const channel of await channelsOfAgent(tx.db, tail)) {
     const isFresh = channel.stale_since === null && (channel.fresh_until ?? at) > at
     if (channel.proven_by !== ANSWER || !isFresh) continue
     await updateChannel(tx, channel.id, { stale_since: at })
     await scheduleExpiry(tx, channel.id, null)
-    const payload = { reason }
-    await recordChannelEvent(tx, agent, { channel, type: 'channel.stale', payload, at })
+    await changeAgent(tx, tail, { type: 'channel.stale', channel, reason, isSilent: true }, at)
   }
 }
 

@@ -26,14 +26,3 @@ export async function notifyOfChannel(
   const about = { tail, agentId, channelId: id, channelKind, handle }
   await appendNotification(tx, { ownerId, kind, subject, details: { ...about, ...details }, at })
 }
-
-/** Notifies an owner that a channel no longer counts. @param reason a word, as in the channel's event */
-export function notifyOfLoss(
-  tx: Tx,
-  agent: AgentRow,
-  channel: ChannelRow,
-  reason: string,
-  at: number,
-): Promise<void> {
-  return notifyOfChannel(tx, agent, channel, { kind: 'channel_lost', details: { reason }, at })
-}

@@ -2,7 +2,10 @@ import type { Db, EventRow, Tx } from './database.ts'
 import { prepared } from './prepared.ts'
 
 /** Every type of event (docs/contract/events.md). */
-export type EventType =
+export type EventType = AgentEventType | OwnerEventType | StatusEventType
+
+/** Events of agents and their channels. `agents/changes/changes.ts` has a rule for each. */
+export type AgentEventType =
   | 'agent.claimed'
   | 'agent.updated'
   | 'agent.suspended'
@@ -21,6 +24,8 @@ export type EventType =
   | 'channel.verified'
   | 'channel.stale'
   | 'channel.removed'
+
+type OwnerEventType =
   | 'owner.identity_verified'
   | 'owner.identity_expired'
   | 'owner.updated'
@@ -29,21 +34,22 @@ export type EventType =
   | 'owner.deleted'
   | 'owner.api_key_created'
   | 'owner.api_key_revoked'
-  | StatusEventType
 
 /** Events of status lists. They name no agent and no owner, so that readers of the list learn nothing more from them. */
 type StatusEventType = 'status.allocated' | 'status.changed' | 'status.epoch_began'
 
-export interface NewEvent {
+export interface NewEvent<Type extends EventType = OwnerEventType | StatusEventType> {
   readonly seq: number
   /** Milliseconds since the Unix epoch. */
   readonly at: number
-  readonly type: EventType
+  readonly type: Type
   readonly tail: string | null
   readonly ownerId: number | null
   /** Public data only: subscribers and audits read it. Stored as JSON. */
   readonly payload: object
 }
+
+export type AgentEvent = NewEvent<AgentEventType>
 
 const insert = prepared<EventRow, object>((db, param) =>
   db.insertInto('events').values({
@@ -61,6 +67,15 @@ const insert = prepared<EventRow, object>((db, param) =>
  * rolling upgrade, nodes of the previous release read and write that column, so a released name is never changed.
  */
 export async function appendEvent(tx: Tx, event: NewEvent): Promise<void> {
+  await append(tx, event)
+}
+
+/** Like `appendEvent`, for `agents/changes/` and a batch of claims: every other change of an agent goes through `changeAgent`. */
+export async function appendAgentEvent(tx: Tx, event: AgentEvent): Promise<void> {
+  await append(tx, event)
+}
+
+async function append(tx: Tx, event: NewEvent<EventType>): Promise<void> {
   const { ownerId, payload, ...rest } = event
   await insert(tx.db, { ...rest, owner_id: ownerId, facts: JSON.stringify(payload) })
 }

@@ -17,7 +17,7 @@ import {
   treeRoot,
 } from '@countersign/protocol'
 import { agentByTail } from '../agents/agent-table.ts'
-import { burnKey, revokeAgent, writeStatus } from '../agents/changes/write-status.ts'
+import { burnKey, revokeAgent, setStatus } from '../agents/changes/set-status.ts'
 import { thumbprintBytes } from '../agents/keys/key-thumbprint-table.ts'
 import type { Database, Db, Tx } from '../database/database.ts'
 import type { LogEpochRow, LogQueueRow } from '../database/schema/log-rows.ts'
@@ -202,7 +202,7 @@ async function applyAgain(
     } else if (to === 'suspended' && agent.status === 'active') {
       const isBurned = reason === KEY_COMPROMISED && isKey(agent.public_key, entry.key)
       if (isBurned) await burnKey(tx, agent.public_key, now)
-      else await writeStatus(tx, agent, { to, reason, setBy }, now)
+      else await setStatus(tx, agent.tail, { to, reason, setBy }, now)
       applied.add(entry.did)
     }
   }

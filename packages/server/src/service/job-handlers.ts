@@ -3,9 +3,9 @@ import {
   expireVerification,
 } from '../accounts/identity/record-verification.ts'
 import { EXPIRE_UNUSED_ACCOUNT } from '../accounts/owners/unused-account.ts'
-import { COMPLETE_RECOVERY } from '../agents/changes/end-recovery.ts'
 import { continueRegrade, REGRADE_OWNER } from '../agents/changes/regrade-owner.ts'
 import { completeDueRecovery } from '../agents/keys/complete-recovery.ts'
+import { COMPLETE_RECOVERY } from '../agents/keys/end-recovery.ts'
 import { EXPIRE_CHANNEL, expireChannel } from '../channels/channel-lifecycle.ts'
 import type { JobHandlers } from '../database/jobs/run-jobs.ts'
 import { expireUnusedAccount } from './privacy/expire-unused-account.ts'

@@ -115,6 +115,20 @@ export class ChangeWatcher {
     return (await agentByTail(this.#db, this.#tail)) as AgentRow
   }
 
+  /** Takes what the agent has so far as given. */
+  async skip(): Promise<void> {
+    const queued = () =>
+      this.#db.selectFrom('log_queue').select('seq').where('tail', '=', this.#tail).execute()
+    await untilTicked(this.#service, async () => (await queued()).length === 0)
+    const logged = await this.#db
+      .selectFrom('log_entries')
+      .select('position')
+      .where('tail', '=', this.#tail)
+      .execute()
+    this.#logged = logged.length
+    this.#seq = (await this.agent()).version
+  }
+
   /** Makes a change, and compares what it leaves. @returns the types of its events */
   async expect(expected: Expected, change: () => Promise<unknown>): Promise<readonly ChangeType[]> {
     const entry = await currentEntry(this.#db, this.#tail)

@@ -6,7 +6,7 @@ import { claimAgent, startTestService, type TestService } from '../../../../test
 import { untilTicked } from '../../../../test/support/until.ts'
 import { verifyOwner } from '../../src/accounts/identity/record-verification.ts'
 import type { AgentRow, ChannelRow } from '../../src/database/database.ts'
-import { appendEvent } from '../../src/database/event-table.ts'
+import { appendAgentEvent, appendEvent } from '../../src/database/event-table.ts'
 import { loadPepper } from '../../src/secrets/secrets.ts'
 
 test('the identity level is the strongest verification, and the card shows the most recent one', async (t) => {
@@ -135,7 +135,7 @@ function update({ operator }: TestService, did: string, row: Partial<AgentRow>):
       .where('tail', '=', tail)
       .execute()
     const event = { seq: version, at: Date.now(), tail, ownerId: 1, payload: {} }
-    await appendEvent(tx, { ...event, type: 'agent.updated' })
+    await appendAgentEvent(tx, { ...event, type: 'agent.updated' })
   })
 }
 

@@ -7,16 +7,17 @@ import { newKey } from '../../../../test/support/key.ts'
 import { claimBody, openOperator, testEnv } from '../../../../test/support/service.ts'
 import { unverifyOwner, verifyOwner } from '../../src/accounts/identity/record-verification.ts'
 import { factsOfVerification, verificationsOfOwner } from '../../src/accounts/verification-table.ts'
-import { agentByTail, agentsOfOwner } from '../../src/agents/agent-table.ts'
+import { agentsOfOwner } from '../../src/agents/agent-table.ts'
+import { changeAgent } from '../../src/agents/changes/change-agent.ts'
 import { claim } from '../../src/agents/claims/claim.ts'
 import { changeStatus } from '../../src/agents/manage/change-status.ts'
 import { provenChannels } from '../../src/agents/proven-channel-table.ts'
 import { AgentReadModel } from '../../src/agents/read-model/agent-read-model.ts'
 import { factsOfChannel } from '../../src/agents/read-model/rows.ts'
 import { readSettings } from '../../src/base/config.ts'
-import { recordChannelEvent, scheduleExpiry } from '../../src/channels/channel-lifecycle.ts'
+import { scheduleExpiry } from '../../src/channels/channel-lifecycle.ts'
 import { channelsOfAgent, deleteChannel, updateChannel } from '../../src/channels/channel-table.ts'
-import type { AgentRow, Tx } from '../../src/database/database.ts'
+import type { Tx } from '../../src/database/database.ts'
 import { runDueJobs } from '../../src/database/jobs/run-jobs.ts'
 import { Ed25519Verifier } from '../../src/secrets/ed25519.ts'
 import { loadPepper } from '../../src/secrets/secrets.ts'
@@ -107,7 +108,6 @@ type ChannelChange = Extract<Change, { kind: 'prove' | 'stale' | 'remove' }>
 
 /** Changes a channel as checks and owners do: the row, its expiry job and its event. */
 async function changeChannel(tx: Tx, change: ChannelChange, tail: Tail, at: number): Promise<void> {
-  const row = (await agentByTail(tx.db, tail)) as AgentRow
   const known = await channelsOfAgent(tx.db, tail)
   if (change.kind === 'prove') {
     const { tier, place, days } = change
@@ -118,8 +118,9 @@ async function changeChannel(tx: Tx, change: ChannelChange, tail: Tail, at: numb
     if (known.some((each) => each.id === id)) await updateChannel(tx, id, times)
     else await insertProvenChannel(tx, tail, { id, kind, handle_or_domain: place, tier, ...times })
     await scheduleExpiry(tx, id, fresh_until)
-    const channel = { kind, handle_or_domain: place, tier }
-    return recordChannelEvent(tx, row, { channel, type: 'channel.verified', payload: {}, at })
+    const channel = { id, kind, handle_or_domain: place, tier } as const
+    await changeAgent(tx, tail, { type: 'channel.verified', channel }, at)
+    return
   }
   const [channel] = known
   if (channel === undefined) return
@@ -127,7 +128,7 @@ async function changeChannel(tx: Tx, change: ChannelChange, tail: Tail, at: numb
   else await deleteChannel(tx, channel.id)
   await scheduleExpiry(tx, channel.id, null)
   const type = change.kind === 'stale' ? 'channel.stale' : 'channel.removed'
-  await recordChannelEvent(tx, row, { channel, type, payload: {}, at })
+  await changeAgent(tx, tail, { type, channel, reason: 'not-found', isSilent: true }, at)
 }
 
 test('after any sequence of changes, the last recorded grade equals the computed grade', async (t) => {

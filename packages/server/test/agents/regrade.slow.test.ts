@@ -14,8 +14,9 @@ import {
 import { signIn } from '../../../../test/support/signed-in.ts'
 import { unverifyOwner, verifyOwner } from '../../src/accounts/identity/record-verification.ts'
 import { agentByTail } from '../../src/agents/agent-table.ts'
-import { recordChannelEvent, scheduleExpiry } from '../../src/channels/channel-lifecycle.ts'
-import type { AgentRow, ChannelRow, Tx } from '../../src/database/database.ts'
+import { changeAgent } from '../../src/agents/changes/change-agent.ts'
+import { scheduleExpiry } from '../../src/channels/channel-lifecycle.ts'
+import type { ChannelRow, Tx } from '../../src/database/database.ts'
 import { loadPepper } from '../../src/secrets/secrets.ts'
 
 const DAY_MS = 86_400_000
@@ -46,13 +47,12 @@ function changeChannel(
   did: string,
   at: number,
   change: (tx: Tx, tail: string) => Promise<unknown>,
-  type: Parameters<typeof recordChannelEvent>[2]['type'],
+  type: 'channel.verified' | 'channel.stale' | 'channel.removed',
 ): Promise<void> {
   return operator.db.write(async (tx) => {
     const tail = did.slice(-24)
     await change(tx, tail)
-    const agent = (await agentByTail(tx.db, tail)) as AgentRow
-    await recordChannelEvent(tx, agent, { channel: domain, type, payload: {}, at })
+    await changeAgent(tx, tail, { type, channel: domain, reason: 'not-found', isSilent: true }, at)
   })
 }
 

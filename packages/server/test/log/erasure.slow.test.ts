@@ -8,7 +8,7 @@ import { logKey, readLog, untilLogged } from '../../../../test/support/log-clien
 import { textOfTables } from '../../../../test/support/raw-database.ts'
 import { claimAgent, startTestService, type TestService } from '../../../../test/support/service.ts'
 import { signIn } from '../../../../test/support/signed-in.ts'
-import { SPREAD_MS } from '../../src/agents/changes/log-change.ts'
+import { SPREAD_MS } from '../../src/agents/changes/change-agent.ts'
 
 /** Members that can have the same value by chance alone for agents who share nothing but a service. */
 const COMMON = new Set(

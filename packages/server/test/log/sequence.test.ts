@@ -6,7 +6,7 @@ import { rotateTo } from '../../../../test/support/key-operations.ts'
 import { logKey, readLog, untilLogged } from '../../../../test/support/log-client.ts'
 import { claimAgent, startTestService } from '../../../../test/support/service.ts'
 import { untilTicked } from '../../../../test/support/until.ts'
-import { logChange } from '../../src/agents/changes/log-change.ts'
+import { changeAgent } from '../../src/agents/changes/change-agent.ts'
 import { insertQueued } from '../../src/agents/changes/log-queue-table.ts'
 import { changeStatus } from '../../src/agents/manage/change-status.ts'
 import { deleteQueued, setEntriesOfOwner } from '../../src/log/log-table.ts'
@@ -29,9 +29,8 @@ test('above the daily quota entries about grades wait, a suspension, a rotation 
     db.write(async (tx) => {
       await setEntriesOfOwner(tx, owner, today, DAILY_ENTRIES_OF_OWNER)
       await setEntriesOfOwner(tx, owner, Math.floor(Date.now() / DAY_MS), DAILY_ENTRIES_OF_OWNER)
-      const seq = 5_000_000 + (grade === 'A' ? 0 : 1) + (of === did ? 0 : 2)
-      const logged = { seq, at: Date.now(), by: 'service', evidence: null } as const
-      await logChange(tx, of.slice(-24), { ...logged, change: { type: 'grade', grade } })
+      const to = { type: 'agent.grade_changed', to: grade, isSpread: false } as const
+      await changeAgent(tx, of.slice(-24), to, Date.now())
     })
   const queue = () => db.read.selectFrom('log_queue').selectAll().orderBy('seq').execute()
   await change(did, 'A')

@@ -5,7 +5,7 @@ import { type Operator, openOperator, testEnv } from '../../../../test/support/s
 import { until } from '../../../../test/support/until.ts'
 import { readSettings } from '../../src/base/config.ts'
 import { siteOf } from '../../src/base/site.ts'
-import { appendEvent, type EventType } from '../../src/database/event-table.ts'
+import { type AgentEventType, appendAgentEvent } from '../../src/database/event-table.ts'
 import { openSender } from '../../src/http/outbound/open-sender.ts'
 import { loadPepper } from '../../src/secrets/secrets.ts'
 import { openServiceKey } from '../../src/secrets/service-keys.ts'
@@ -37,7 +37,7 @@ interface World {
   /** Another node or worker. */
   node(): DueDeliveries
   /** Appends an event of an agent of the owner. */
-  append(type?: EventType, ownerId?: number): Promise<void>
+  append(type?: AgentEventType | 'owner.updated', ownerId?: number): Promise<void>
 }
 
 async function startWorld(t: TestContext): Promise<World> {
@@ -73,8 +73,12 @@ async function startWorld(t: TestContext): Promise<World> {
     },
     append: (type = 'agent.suspended', owner = ownerId) =>
       db.write(async (tx) =>
-        appendEvent(tx, {
-          ...{ seq: tx.nextSeq(), at: now(), type, tail: 'a'.repeat(24), ownerId: owner },
+        appendAgentEvent(tx, {
+          seq: tx.nextSeq(),
+          at: now(),
+          type: type as AgentEventType,
+          tail: 'a'.repeat(24),
+          ownerId: owner,
           payload: {},
         }),
       ),

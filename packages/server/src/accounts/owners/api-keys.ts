@@ -11,7 +11,7 @@ import {
 } from '@countersign/protocol'
 import { timestamp } from '../../base/timestamp.ts'
 import type { ApiKeyRow, Tx } from '../../database/database.ts'
-import { appendEvent, type EventType } from '../../database/event-table.ts'
+import { appendEvent } from '../../database/event-table.ts'
 import type { CoreDeps } from '../../secrets/core-deps.ts'
 import { hashToken } from '../../secrets/hash-token.ts'
 import { appendNotification } from '../notifications/notify-owner.ts'
@@ -96,7 +96,12 @@ export async function revokeApiKey(
 }
 
 /** Without the name, which may contain anything: payloads outlive the account. */
-async function append(tx: Tx, type: EventType, row: ApiKeyRow, at: number): Promise<void> {
+async function append(
+  tx: Tx,
+  type: 'owner.api_key_created' | 'owner.api_key_revoked',
+  row: ApiKeyRow,
+  at: number,
+): Promise<void> {
   const { id, owner_id: ownerId, expires_at } = row
   const payload = { apiKey: id, scopes: scopesOf(row), expiresAt: timestamp(expires_at) }
   await appendEvent(tx, { seq: tx.nextSeq(), at, type, tail: null, ownerId, payload })

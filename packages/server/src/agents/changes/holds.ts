@@ -8,7 +8,7 @@ import {
   insertSuspendedKey,
   suspensionOfKey,
 } from '../keys/suspended-key-table.ts'
-import { type NewStatus, writeStatus } from './write-status.ts'
+import { type NewStatus, setStatus } from './set-status.ts'
 
 /** The reason why an agent cannot be active. */
 export interface Hold extends Pick<NewStatus, 'reason' | 'setBy'> {
@@ -49,7 +49,7 @@ export async function suspendKey(
   if (!(await insertSuspendedKey(tx, row))) return false
   for (const agent of await unrevokedAgentsOfKey(tx.db, publicKey)) {
     if (agent.status !== 'active') continue
-    await writeStatus(tx, agent, { to: 'suspended', reason, setBy: 'operator' }, at)
+    await setStatus(tx, agent.tail, { to: 'suspended', reason, setBy: 'operator' }, at)
   }
   return true
 }
@@ -87,11 +87,11 @@ export async function resume(
 ): Promise<boolean> {
   const hold = await holdOf(tx.db, agent)
   if (hold === null) {
-    await writeStatus(tx, agent, { to: 'active', reason, setBy: 'operator' }, at)
+    await setStatus(tx, agent.tail, { to: 'active', reason, setBy: 'operator' }, at)
     return true
   }
   if (hold.reason !== agent.status_reason || hold.setBy !== agent.status_set_by) {
-    await writeStatus(tx, agent, { to: 'suspended', reason: hold.reason, setBy: hold.setBy }, at)
+    await setStatus(tx, agent.tail, { to: 'suspended', reason: hold.reason, setBy: hold.setBy }, at)
   }
   return false
 }

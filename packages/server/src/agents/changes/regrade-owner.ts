@@ -5,7 +5,7 @@ import { cancelJob, scheduleJob } from '../../database/jobs/job-table.ts'
 import { activeAgentsAfter } from '../agent-table.ts'
 import { provenChannelsOf } from '../proven-channel-table.ts'
 import { factsOfChannel } from '../read-model/rows.ts'
-import { recordGrade } from './regrade.ts'
+import { changeAgent } from './change-agent.ts'
 import { reviseEntry } from './revise-status-entry.ts'
 import { currentEntriesOf } from './status-entry-table.ts'
 
@@ -59,7 +59,10 @@ async function regradeAgents(
   for (const agent of agents) {
     const channels = (channelsOf.get(agent.tail) ?? []).map(factsOfChannel)
     const { grade } = gradeOf({ status: agent.status, verifications, channels, now: at })
-    await recordGrade(tx, agent, grade, at, true)
+    if (grade !== agent.grade) {
+      const change = { type: 'agent.grade_changed', to: grade, isSpread: true } as const
+      await changeAgent(tx, agent.tail, change, at)
+    }
     await reviseEntry(tx, entryOf.get(agent.tail), agent, { grade, verifications }, at)
   }
 }

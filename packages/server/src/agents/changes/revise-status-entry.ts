@@ -1,5 +1,8 @@
-import { STATUS_VALUES } from '@countersign/protocol'
-import type { AgentRow, StatusEntryRow, Tx } from '../../database/database.ts'
+import { gradeOf, STATUS_VALUES } from '@countersign/protocol'
+import { factsOfVerification, verificationsOfOwner } from '../../accounts/verification-table.ts'
+import type { AgentRow, Db, StatusEntryRow, Tx } from '../../database/database.ts'
+import { provenChannels } from '../proven-channel-table.ts'
+import { factsOfChannel } from '../read-model/rows.ts'
 import {
   contentOfEntry,
   contentOfStanding,
@@ -58,4 +61,20 @@ export async function reviseAfterNewKey(
 export async function invalidateEntry(tx: Tx, tail: string, at: number): Promise<void> {
   const entry = await currentEntry(tx.db, tail)
   if (entry !== undefined) await setEntry(tx, entry, STATUS_VALUES.invalid, at)
+}
+
+/**
+ * Reads the evidence for an agent's grade from the database, and computes the grade.
+ * @param now milliseconds since 1970
+ */
+export async function evidenceNow(
+  db: Db,
+  { tail, status, owner_id }: Pick<AgentRow, 'tail' | 'status' | 'owner_id'>,
+  now: number,
+): Promise<Omit<Standing, 'keySequence'>> {
+  // Needs no query, which matters when an account with many agents is deleted.
+  if (status !== 'active') return { grade: 'E', verifications: [] }
+  const verifications = (await verificationsOfOwner(db, owner_id)).map(factsOfVerification)
+  const channels = (await provenChannels(db, tail)).map(factsOfChannel)
+  return { grade: gradeOf({ status, verifications, channels, now }).grade, verifications }
 }

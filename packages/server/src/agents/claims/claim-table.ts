@@ -7,7 +7,7 @@ import type {
   IdentityVerificationRow,
   Tx,
 } from '../../database/database.ts'
-import { appendEvent, type NewEvent } from '../../database/event-table.ts'
+import { type AgentEvent, appendAgentEvent } from '../../database/event-table.ts'
 import { prepared } from '../../database/prepared.ts'
 import type { LogQueueRow } from '../../database/schema/log-rows.ts'
 import { insertQueued, insertQueuedRows } from '../changes/log-queue-table.ts'
@@ -84,7 +84,7 @@ export function claimStates(
 export interface Minted {
   readonly tokenHashes: readonly Uint8Array[]
   readonly agents: readonly NewAgent[]
-  readonly events: readonly NewEvent[]
+  readonly events: readonly AgentEvent[]
   /** What the transparency log will say of them. */
   readonly queued: readonly LogQueueRow[]
 }
@@ -215,7 +215,7 @@ async function insertInSqlite(tx: Tx, minted: Minted, now: number): Promise<void
     if ((await redeem(tx.db, { hash, now })).length !== 1) throw tokenNotRedeemable()
   }
   for (const agent of minted.agents) await insertAgent(tx, agent)
-  for (const event of minted.events) await appendEvent(tx, event)
+  for (const event of minted.events) await appendAgentEvent(tx, event)
   for (const row of minted.queued) await insertQueued(tx, row)
 }
 
@@ -223,7 +223,7 @@ async function insertInPostgres(tx: Tx, minted: Minted, now: number): Promise<vo
   const { db } = tx
   const { tokenHashes, agents, events, queued } = minted
   const agentColumn = <K extends keyof NewAgent>(name: K) => agents.map((agent) => agent[name])
-  const eventColumn = <K extends keyof NewEvent>(name: K) => events.map((event) => event[name])
+  const eventColumn = <K extends keyof AgentEvent>(name: K) => events.map((event) => event[name])
   const payloads = events.map((event) => JSON.stringify(event.payload))
   const [redeemed] = await Promise.all([
     sql`update claim_tokens set used_at = ${now}::bigint

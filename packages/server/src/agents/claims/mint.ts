@@ -9,9 +9,10 @@ import {
 } from '@countersign/protocol'
 import { factsOfVerification } from '../../accounts/verification-table.ts'
 import type { Batch, ClaimTokenRow, Outcome, Tx } from '../../database/database.ts'
-import type { NewEvent } from '../../database/event-table.ts'
+import type { AgentEvent } from '../../database/event-table.ts'
 import type { LogQueueRow } from '../../database/schema/log-rows.ts'
-import { queuedRow } from '../changes/log-change.ts'
+import type { Told } from '../changes/change.ts'
+import { eventOf, logRowOf } from '../changes/changes.ts'
 import { thumbprintBytes } from '../keys/key-thumbprint-table.ts'
 import { type KeyReuse, keyUseRefusal } from '../keys/key-use.ts'
 import {
@@ -60,6 +61,7 @@ export async function mint(
   const earlier = new EarlierMints()
   const agents: NewAgent[] = []
   const tokenHashes: Uint8Array[] = []
+  const events: AgentEvent[] = []
   const queued: LogQueueRow[] = []
   const outcomes = claims.map((claim, i): Outcome<Did> => {
     const { tokenHash, publicKey, agentId } = claim
@@ -69,18 +71,24 @@ export async function mint(
     const owner = (state.token as ClaimTokenRow).owner_id
     const tail = randomTail(deps.randomBytes)
     const agent = {
-      ...{ seq: tx.nextSeq(), tail, public_key: publicKey, agent_id: agentId },
-      ...{ owner_id: owner, claimed_at: at, grade: gradeAtClaim(state, at) },
+      seq: tx.nextSeq(),
+      tail,
+      public_key: publicKey,
+      agent_id: agentId,
+      owner_id: owner,
+      claimed_at: at,
+      grade: gradeAtClaim(state, at),
       key_thumbprint: thumbprintBytes(publicKey),
     }
     agents.push(agent)
-    queued.push(queuedClaim(agent, claim))
+    const told = toldOf(agent, claim)
+    events.push(eventOf(told))
+    queued.push(logRowOf(told) as LogQueueRow)
     tokenHashes.push(tokenHash)
     earlier.add(claim, owner, at)
     return { value: didOf(deps.naming, tail) }
   })
   if (agents.length > 0) {
-    const events = agents.map(claimedEvent)
     await insertMinted(tx, { tokenHashes, agents, events, queued }, at)
   }
   return outcomes
@@ -144,24 +152,18 @@ function gradeAtClaim({ verifications }: ClaimState, now: number): NewAgent['gra
   return gradeOf({ status: 'active', verifications: verified, channels: [], now }).grade
 }
 
-/** What the log will say of a claim. The signature is evidence: it covers the claim token, which is not published. */
-function queuedClaim(
+/** A claim, as its event and the log tell it. The signature is evidence: it covers the claim token, which is not published. */
+function toldOf(
   agent: NewAgent & { readonly key_thumbprint: Uint8Array },
   { tokenHash, publicKey, agentId, signature }: DecodedClaim,
-) {
+): Told {
   const evidence = {
     agentId,
     claimTokenHash: encodeBase64(tokenHash),
     publicKey: encodeBase64(publicKey),
     signature: encodeBase64(signature),
   }
-  const { seq, claimed_at: at, grade } = agent
-  const change = { type: 'claimed', grade } as const
-  return queuedRow({ ...agent, key_sequence: 1 }, { seq, at, by: 'agent', change, evidence })
-}
-
-function claimedEvent(agent: NewAgent): NewEvent {
-  const { seq, claimed_at: at, tail, owner_id: ownerId, public_key: key } = agent
-  const payload = { publicKey: encodeBase64(key) }
-  return { seq, at, type: 'agent.claimed', tail, ownerId, payload }
+  const after = { ...agent, status: 'active', key_sequence: 1 } as const
+  const change = { type: 'agent.claimed', evidence } as const
+  return { change, before: after, after, seq: agent.seq, at: agent.claimed_at }
 }

@@ -1,15 +1,16 @@
 import { CodedError, KEY_COMPROMISED, type Tail } from '@countersign/protocol'
 import type { AgentRow, Db, JobRow, Tx } from '../../database/database.ts'
 import { agentByTail } from '../agent-table.ts'
-import { announce } from '../changes/agent-effects.ts'
-import { endRecovery } from '../changes/end-recovery.ts'
+import { changeAgent } from '../changes/change-agent.ts'
 import { type Hold, holdOf } from '../changes/holds.ts'
-import { assertUsable, replaceKey } from '../changes/replace-key.ts'
-import { writeStatus } from '../changes/write-status.ts'
+import { setStatus } from '../changes/set-status.ts'
 import { currentSince } from './agent-key-table.ts'
+import { endRecovery } from './end-recovery.ts'
 import { deleteRecovery, recoveryOf } from './key-recovery-table.ts'
-import type { KeyReuse } from './key-use.ts'
+import { assertUsable, type KeyReuse } from './key-use.ts'
 import { suspensionOfKey } from './suspended-key-table.ts'
+
+const CANCELLED = 'agent.key_recovery_cancelled'
 
 /** A job that completes the recovery of an agent. Runs once, on any node. */
 export async function completeDueRecovery(tx: Tx, job: JobRow, at: number): Promise<void> {
@@ -35,21 +36,16 @@ export async function completeRecovery(
   const at = Math.max(now, currentSince(agent))
   // A node of the release before revokes an agent without ending its recovery.
   if (agent.status === 'revoked') {
-    await endRecovery(tx, agent, { reason: 'revoked' }, at)
+    await endRecovery(tx, tail, { type: CANCELLED, reason: 'revoked' }, at)
     return
   }
   if (!(await isUsable(tx, agent, newKey, keyReuse, at))) {
-    await endRecovery(tx, agent, { reason: 'key_taken' }, at)
+    await endRecovery(tx, tail, { type: CANCELLED, reason: 'key_taken' }, at)
     return
   }
   await deleteRecovery(tx, tail)
   const { reason } = recovery
-  const type = 'agent.key_recovered'
-  await replaceKey(tx, agent, {
-    ...{ newKey, changedBy: 'recovery', at, type, payload: { reason } },
-    ...{ by: 'owner', change: { type: 'key_recovered' } },
-  })
-  await announce(tx, { type, before: agent, at })
+  await changeAgent(tx, tail, { type: 'agent.key_recovered', newKey, reason }, at)
   await liftSuspension(tx, agent, at)
 }
 
@@ -76,11 +72,11 @@ async function liftSuspension(tx: Tx, before: AgentRow, at: number): Promise<voi
   if (agent.status_set_by !== 'service' || agent.status_reason !== KEY_COMPROMISED) return
   const hold = (await suspensionOfFormer(tx.db, before)) ?? (await holdOf(tx.db, agent))
   if (hold === null) {
-    await writeStatus(tx, agent, { to: 'active', reason: null, setBy: 'owner' }, at)
+    await setStatus(tx, agent.tail, { to: 'active', reason: null, setBy: 'owner' }, at)
     return
   }
   const { reason, setBy } = hold
-  await writeStatus(tx, agent, { to: 'suspended', reason, setBy }, at)
+  await setStatus(tx, agent.tail, { to: 'suspended', reason, setBy }, at)
 }
 
 /** The operator's suspension of the key that the agent had: it applies to the agent until the operator lifts it. */

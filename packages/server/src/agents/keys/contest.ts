@@ -3,15 +3,13 @@ import {
   CONTEST_WINDOW_MS,
   CodedError,
   type ContestRequest,
-  type JsonValue,
 } from '@countersign/protocol'
 import { assertOwnerNotSuspended } from '../../accounts/owner-suspension.ts'
 import type { AgentRow, Tx } from '../../database/database.ts'
 import { afterCommit } from '../../http/errors.ts'
 import type { CoreDeps } from '../../secrets/core-deps.ts'
-import { appendAgentEvent, endRecovery } from '../changes/end-recovery.ts'
-import { replaceKey } from '../changes/replace-key.ts'
-import { appendCompromised, burnKey } from '../changes/write-status.ts'
+import { changeAgent } from '../changes/change-agent.ts'
+import { burnKey } from '../changes/set-status.ts'
 import { requireOwn, tailOf } from '../find-agent.ts'
 import { type AgentKey, currentSince, keysOfAgent } from './agent-key-table.ts'
 import { type KeyReuse, keyUseOf, keyUseRefusal } from './key-use.ts'
@@ -57,14 +55,14 @@ async function contestInTransaction(
   const keys = await keysOfAgent(tx.db, agent)
   const lastGood = assertContestable(keys, sequence, now())
   const later = keys.filter((key) => key.sequence > sequence)
-  const payload = { lastGoodSequence: sequence, reason }
+  const contested = { type: 'agent.key_contested', lastGoodSequence: sequence, reason } as const
   if (reason === 'mistake') {
-    await restore(tx, agent, lastGood, { keyReuse, payload, at })
+    await assertRestorable(tx, agent, lastGood, keyReuse, at)
+    await changeAgent(tx, agent.tail, { ...contested, newKey: lastGood.public_key }, at)
     for (const key of later) await burnFormer(tx, agent, key, at)
     return
   }
-  const { tail, owner_id: ownerId } = agent
-  await appendAgentEvent(tx, { tail, ownerId, at, type: 'agent.key_contested', payload })
+  await changeAgent(tx, agent.tail, { ...contested, newKey: null }, at)
   for (const key of [lastGood, ...later]) {
     // For the current key, this also appends the event.
     if (key.state === 'current') await burnKey(tx, key.public_key, at)
@@ -94,33 +92,27 @@ function conflict(message: string): CodedError {
   return new CodedError('CONFLICT', message)
 }
 
-/** Makes the last good key current again. Its own former use does not stand in the way, and neither does a pending recovery. */
-async function restore(
+/**
+ * Checks that the last good key may become current again. Its own former use does not stand in the way.
+ * @throws CodedError KEY_ALREADY_CLAIMED
+ */
+async function assertRestorable(
   tx: Tx,
   agent: AgentRow,
-  { public_key: newKey }: AgentKey,
-  {
-    keyReuse,
-    payload,
-    at,
-  }: { readonly keyReuse: KeyReuse; payload: Readonly<Record<string, JsonValue>>; at: number },
+  { public_key: publicKey }: AgentKey,
+  keyReuse: KeyReuse,
+  at: number,
 ): Promise<void> {
-  const wanted = { publicKey: newKey, agentId: agent.agent_id, ownerId: agent.owner_id }
+  const wanted = { publicKey, agentId: agent.agent_id, ownerId: agent.owner_id }
   const use = await keyUseOf(tx.db, wanted, agent.tail, at)
   const refusal = keyUseRefusal(keyReuse, { ...use, isOwnFormerKey: false })
   if (refusal !== null) throw refusal
-  const type = 'agent.key_contested'
-  await replaceKey(tx, agent, {
-    ...{ newKey, changedBy: 'contest', at, type, payload },
-    ...{ by: 'owner', change: { type: 'key_contested' } },
-  })
-  await endRecovery(tx, agent, { reason: 'contested' }, at)
 }
 
 /** Burns a key that the agent no longer uses. */
 async function burnFormer(tx: Tx, agent: AgentRow, key: AgentKey, at: number): Promise<void> {
   if (key.state === 'compromised') return
-  await burnKey(tx, key.public_key, at)
-  const { sequence, public_key } = key
-  await appendCompromised(tx, agent, { sequence, key: public_key }, at)
+  const { sequence, public_key: publicKey } = key
+  await burnKey(tx, publicKey, at)
+  await changeAgent(tx, agent.tail, { type: 'agent.key_compromised', sequence, key: publicKey }, at)
 }

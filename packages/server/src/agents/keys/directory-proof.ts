@@ -14,11 +14,11 @@ import {
 import { didOfAgent } from '../../base/site.ts'
 import { timestamp } from '../../base/timestamp.ts'
 import type { AgentRow, Db, Tx } from '../../database/database.ts'
-import { appendEvent } from '../../database/event-table.ts'
 import type { CoreDeps } from '../../secrets/core-deps.ts'
 import type { Ed25519Verifier } from '../../secrets/ed25519.ts'
 import type { StoredDirectoryProof } from '../agent-record.ts'
-import { agentByTail, setDirectoryProof } from '../agent-table.ts'
+import { agentByTail } from '../agent-table.ts'
+import { changeAgent } from '../changes/change-agent.ts'
 import { tailOf } from '../find-agent.ts'
 
 export interface DirectoryProofDeps extends Pick<CoreDeps, 'db' | 'site' | 'now'> {
@@ -105,7 +105,7 @@ async function requireActive(db: Db, tail: string): Promise<AgentRow> {
 /** The same signature again changes nothing: a retry after a lost response succeeds. */
 async function store(
   tx: Tx,
-  { tail, owner_id: ownerId, directory_proof: stored }: AgentRow,
+  { tail, directory_proof: stored }: AgentRow,
   proof: StoredDirectoryProof,
   at: number,
 ): Promise<void> {
@@ -118,8 +118,5 @@ async function store(
       'A signature that was made at the same time or later is stored. Make a new one.',
     )
   }
-  const seq = tx.nextSeq()
-  await setDirectoryProof(tx, { tail, proof: text, version: seq })
-  const payload = { keyid: proof.keyid, expiresAt: timestamp(proof.expires * 1000) }
-  await appendEvent(tx, { seq, at, type: 'agent.directory_proven', tail, ownerId, payload })
+  await changeAgent(tx, tail, { type: 'agent.directory_proven', proof }, at)
 }

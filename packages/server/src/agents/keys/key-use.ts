@@ -1,6 +1,6 @@
 import { CONTEST_WINDOW_MS, CodedError } from '@countersign/protocol'
 import { type RawBuilder, sql } from 'kysely'
-import type { Db } from '../../database/database.ts'
+import type { AgentRow, Db, Tx } from '../../database/database.ts'
 import { prepared } from '../../database/prepared.ts'
 
 /** A key that is to become the current one of an agent. */
@@ -75,6 +75,23 @@ export function keyUseRefusal(keyReuse: KeyReuse, use: KeyUse): CodedError | nul
 
 function taken(message: string): CodedError {
   return new CodedError('KEY_ALREADY_CLAIMED', message)
+}
+
+/**
+ * Checks that a key may become the current one of an agent, by the rules of a claim. The agent's own former keys may not.
+ * @param at milliseconds since 1970
+ * @throws CodedError KEY_ALREADY_CLAIMED
+ */
+export async function assertUsable(
+  tx: Tx,
+  agent: AgentRow,
+  publicKey: Uint8Array,
+  keyReuse: KeyReuse,
+  at: number,
+): Promise<void> {
+  const wanted = { publicKey, agentId: agent.agent_id, ownerId: agent.owner_id }
+  const refusal = keyUseRefusal(keyReuse, await keyUseOf(tx.db, wanted, agent.tail, at))
+  if (refusal !== null) throw refusal
 }
 
 /**

@@ -2,7 +2,6 @@ import {
   CodedError,
   isRecoveryToken,
   type JsonValue,
-  keyThumbprint,
   type RecoverRequest,
   type RecoverResponse,
   type Tail,
@@ -14,17 +13,13 @@ import { timestamp } from '../../base/timestamp.ts'
 import type { AgentRow, KeyRecoveryRow, Tx } from '../../database/database.ts'
 import { scheduleJob } from '../../database/jobs/job-table.ts'
 import { hashToken } from '../../secrets/hash-token.ts'
-import {
-  appendAgentEvent,
-  COMPLETE_RECOVERY,
-  endRecovery,
-  recoveryJobOf,
-} from '../changes/end-recovery.ts'
-import { assertUsable } from '../changes/replace-key.ts'
+import { changeAgent } from '../changes/change-agent.ts'
 import { tailOf } from '../find-agent.ts'
 import { currentSince, isCompromised } from './agent-key-table.ts'
 import { completeRecovery } from './complete-recovery.ts'
+import { COMPLETE_RECOVERY, endRecovery, recoveryJobOf } from './end-recovery.ts'
 import { recoveryOf, redeemRecovery } from './key-recovery-table.ts'
+import { assertUsable } from './key-use.ts'
 import {
   assertRecent,
   assertSigned,
@@ -151,13 +146,8 @@ async function redeemInTransaction(
   if (!(await redeemRecovery(tx, recovery, { newKey, at, effectiveAt }))) {
     throw new Error('a recovery token could not be used that was valid in the same transaction')
   }
-  const payload = {
-    keySequence: sequence,
-    keyThumbprint: keyThumbprint(newKey),
-    effectiveAt: timestamp(effectiveAt),
-  }
-  const event = { tail, ownerId: agent.owner_id, at, payload } as const
-  await appendAgentEvent(tx, { ...event, type: 'agent.key_recovery_redeemed' })
+  const change = { type: 'agent.key_recovery_redeemed', newKey, sequence, effectiveAt } as const
+  await changeAgent(tx, tail, change, at)
   if (recoveryDelayMs === 0) await completeRecovery(tx, tail, keyReuse, at)
   else await scheduleCompletion(tx, tail, keyReuse, effectiveAt)
   return effectiveAt
@@ -223,6 +213,6 @@ async function vetoInTransaction(
   if ((await recoveryOf(tx.db, veto.tail)) === undefined) {
     throw new CodedError('CONFLICT', 'No recovery of this agent is pending.')
   }
-  const type = 'agent.key_recovery_vetoed'
-  await endRecovery(tx, agent, { type, reason: 'veto', evidence: veto.evidence }, veto.at)
+  const { tail, evidence, at } = veto
+  await endRecovery(tx, tail, { type: 'agent.key_recovery_vetoed', evidence }, at)
 }

@@ -8,7 +8,7 @@ import {
 import { didOfAgent } from '../../base/site.ts'
 import { timestamp } from '../../base/timestamp.ts'
 import type { AgentRow, Tx } from '../../database/database.ts'
-import { revokeAgent } from '../changes/write-status.ts'
+import { revokeAgent } from '../changes/set-status.ts'
 import { tailOf } from '../find-agent.ts'
 import { isCompromised } from './agent-key-table.ts'
 import {

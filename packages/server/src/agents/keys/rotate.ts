@@ -2,7 +2,6 @@ import {
   CodedError,
   encodeBase64,
   type KeyRotation,
-  keyThumbprint,
   type Rotated,
   type RotateRequest,
   type Tail,
@@ -10,10 +9,10 @@ import {
 import { didOfAgent, type Site } from '../../base/site.ts'
 import { timestamp } from '../../base/timestamp.ts'
 import type { AgentRow, Db, Tx } from '../../database/database.ts'
-import { endRecovery } from '../changes/end-recovery.ts'
-import { assertUsable, replaceKey } from '../changes/replace-key.ts'
+import { changeAgent } from '../changes/change-agent.ts'
 import { tailOf } from '../find-agent.ts'
 import { currentSince, keysOfAgent } from './agent-key-table.ts'
+import { assertUsable } from './key-use.ts'
 import {
   assertRecent,
   assertSigned,
@@ -113,8 +112,7 @@ async function commit(deps: KeyOperationDeps, rotation: Rotation): Promise<Agent
     const agent = await requireAgent(tx.db, rotation.tail)
     // The same request may have been sent twice at the same time.
     if (isCurrent(agent, rotation.sequence, rotation.newKey)) return agent
-    await rotateInTransaction(deps, tx, agent, rotation)
-    return requireAgent(tx.db, rotation.tail)
+    return rotateInTransaction(deps, tx, agent, rotation)
   })
 }
 
@@ -123,7 +121,7 @@ async function rotateInTransaction(
   tx: Tx,
   agent: AgentRow,
   { sequence, oldKey, newKey, logged }: Rotation,
-): Promise<void> {
+): Promise<AgentRow> {
   const at = Math.max(now(), currentSince(agent))
   // The key may have changed since the signatures were verified.
   const current = nextTo(agent, sequence)
@@ -137,13 +135,5 @@ async function rotateInTransaction(
     )
   }
   await assertUsable(tx, agent, newKey, keyReuse, at)
-  await replaceKey(tx, agent, {
-    newKey,
-    changedBy: 'rotation',
-    at,
-    type: 'agent.key_rotated',
-    payload: { previousKeyThumbprint: keyThumbprint(oldKey) },
-    ...{ by: 'agent', change: logged },
-  })
-  await endRecovery(tx, agent, { reason: 'rotated' }, at)
+  return changeAgent(tx, agent.tail, { type: 'agent.key_rotated', newKey, rotation: logged }, at)
 }

@@ -12,9 +12,10 @@ import { timestamp } from '../../base/timestamp.ts'
 import type { AgentRow, Tx } from '../../database/database.ts'
 import type { CoreDeps } from '../../secrets/core-deps.ts'
 import { hashToken } from '../../secrets/hash-token.ts'
-import { appendAgentEvent, endRecovery } from '../changes/end-recovery.ts'
-import { burnKey } from '../changes/write-status.ts'
+import { changeAgent } from '../changes/change-agent.ts'
+import { burnKey } from '../changes/set-status.ts'
 import { requireOwn, tailOf } from '../find-agent.ts'
+import { endRecovery } from './end-recovery.ts'
 import { insertRecovery, recoveryOf, replaceRecoveryToken } from './key-recovery-table.ts'
 import { assertSignInForRecovery } from './recovery-sign-in.ts'
 
@@ -35,7 +36,7 @@ export function startRecovery(
   reason: RecoveryReason,
 ): Promise<IssuedRecoveryToken> {
   return withToken(deps, session, reference, async (tx, agent, { hash, at, expiresAt }) => {
-    const { tail, owner_id: ownerId, key_sequence: keySequence } = agent
+    const { tail } = agent
     const token = { token_hash: hash, token_expires_at: expiresAt }
     if (!(await insertRecovery(tx, { tail, reason, started_at: at, ...token }))) {
       throw new CodedError(
@@ -43,8 +44,7 @@ export function startRecovery(
         'A recovery of this agent is pending. Issue a fresh token for it, or cancel it first.',
       )
     }
-    const payload = { keySequence, reason }
-    await appendAgentEvent(tx, { tail, ownerId, at, type: 'agent.key_recovery_started', payload })
+    await changeAgent(tx, tail, { type: 'agent.key_recovery_started', reason }, at)
     if (reason === KEY_COMPROMISED) await burnKey(tx, agent.public_key, at)
   })
 }
@@ -77,9 +77,10 @@ export async function cancelRecovery(
   const tail = tailOf(site.naming, reference)
   await db.write(async (tx) => {
     await assertOwnerNotSuspended(tx.db, ownerId)
-    const agent = await requireOwn(tx.db, ownerId, tail)
+    await requireOwn(tx.db, ownerId, tail)
     if ((await recoveryOf(tx.db, tail)) === undefined) throw nonePending()
-    await endRecovery(tx, agent, { reason: 'owner' }, now())
+    const end = { type: 'agent.key_recovery_cancelled', reason: 'owner' } as const
+    await endRecovery(tx, tail, end, now())
   })
 }
 

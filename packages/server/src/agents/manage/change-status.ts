@@ -10,7 +10,7 @@ import { afterCommit } from '../../http/errors.ts'
 import type { CoreDeps } from '../../secrets/core-deps.ts'
 import { agentByTail } from '../agent-table.ts'
 import { holdOf, liftKeySuspension, suspendKey } from '../changes/holds.ts'
-import { revokeAgent, writeStatus } from '../changes/write-status.ts'
+import { revokeAgent, setStatus } from '../changes/set-status.ts'
 import { requireOwn, tailOf } from '../find-agent.ts'
 import { keysOfAgent } from '../keys/agent-key-table.ts'
 import { getOwnAgent } from './own-agent.ts'
@@ -55,7 +55,7 @@ export async function changeStatus(
     const agent = await requireAgent(tx, request.tail)
     const at = deps.now()
     if (!(await changeKeySuspension(tx, agent, request, at))) {
-      await changeAgent(tx, agent, request, at)
+      await changeCheckedStatus(tx, agent, request, at)
     }
     return (await requireAgent(tx, request.tail)).status
   })
@@ -91,7 +91,7 @@ async function changeKeySuspension(
   return isLifted && agent.status !== 'suspended'
 }
 
-async function changeAgent(
+async function changeCheckedStatus(
   tx: Tx,
   agent: AgentRow,
   { to, reason, by: setBy }: StatusRequest,
@@ -106,7 +106,7 @@ async function changeAgent(
     return
   }
   if (to === 'active') await assertMayReactivate(tx, agent, setBy)
-  await writeStatus(tx, agent, { to, reason, setBy }, at)
+  await setStatus(tx, agent.tail, { to, reason, setBy }, at)
 }
 
 async function assertMayReactivate(

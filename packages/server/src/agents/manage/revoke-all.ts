@@ -3,7 +3,7 @@ import { appendNotification } from '../../accounts/notifications/notify-owner.ts
 import { ownerById } from '../../accounts/owner-table.ts'
 import type { OwnerRow, Tx } from '../../database/database.ts'
 import type { CoreDeps } from '../../secrets/core-deps.ts'
-import { revokeAgent } from '../changes/write-status.ts'
+import { revokeAgent } from '../changes/set-status.ts'
 import { unrevokedAgents } from './own-agent-table.ts'
 
 /** Agents changed in one transaction at most, because other writers on all nodes wait for it. */
@@ -50,7 +50,7 @@ async function notifyOfRevocations(
  * Revokes agents of an owner within the caller's transaction, oldest first.
  * @param at milliseconds since the Unix epoch
  * @param limit of agents; burning a key may revoke further ones
- * @param isSpread see `NewStatus`
+ * @param isSpread it follows from the deletion of the account
  * @returns the number of agents revoked
  */
 export async function revokeAgents(

@@ -5,7 +5,7 @@ import type { Database, Tx } from '../../database/database.ts'
 import { appendEvent } from '../../database/event-table.ts'
 import { activeAgentsAfter, agentsSuspendedWithOwner, OWNER_SUSPENDED } from '../agent-table.ts'
 import { resume } from '../changes/holds.ts'
-import { writeStatus } from '../changes/write-status.ts'
+import { setStatus } from '../changes/set-status.ts'
 import { supersedeTokens } from '../claims/claim-table.ts'
 import { assertReason } from './change-status.ts'
 
@@ -71,7 +71,7 @@ async function suspendBatch(tx: Tx, ownerId: number, at: number): Promise<number
     setBy: 'operator',
     isBulk: true,
   } as const
-  for (const agent of agents) await writeStatus(tx, agent, status, at)
+  for (const { tail } of agents) await setStatus(tx, tail, status, at)
   return agents.length
 }
 

@@ -9,21 +9,14 @@ import {
 import { assertOwnerNotSuspended } from '../../accounts/owner-suspension.ts'
 import { assertNotInQuarantine, quarantineUsername } from '../../accounts/username-quarantine.ts'
 import type { AgentRow, Tx } from '../../database/database.ts'
-import { appendEvent } from '../../database/event-table.ts'
 import { afterCommit } from '../../http/errors.ts'
 import type { CoreDeps } from '../../secrets/core-deps.ts'
 import { agentBySkeleton, tailOfUsername } from '../agent-table.ts'
+import { changeAgent, UsernameTaken } from '../changes/change-agent.ts'
+import { changesOfProfile } from '../changes/changes.ts'
 import { requireOwn, tailOf } from '../find-agent.ts'
 import { getOwnAgent } from './own-agent.ts'
-import { type ProfileColumns, updateProfileColumns } from './own-agent-table.ts'
-
-/** The profile's columns that events report, and their names there. All of it is public. */
-const EVENT_FIELDS = {
-  display_name: 'displayName',
-  username: 'username',
-  description: 'description',
-  avatar: 'avatar',
-} as const
+import type { ProfileColumns } from './own-agent-table.ts'
 
 /**
  * Writes the changed columns of an agent's profile and appends `agent.updated`, within the caller's transaction. Does
@@ -38,28 +31,21 @@ export async function writeProfile(
   profile: Partial<ProfileColumns>,
   at: number,
 ): Promise<boolean> {
-  const changed = Object.keys(EVENT_FIELDS).filter((key): key is keyof typeof EVENT_FIELDS => {
-    const column = key as keyof typeof EVENT_FIELDS
-    return profile[column] !== undefined && profile[column] !== row[column]
-  })
+  const changed = Object.values(changesOfProfile(row, profile))
   if (changed.length === 0) return true
-  if (row.status === 'revoked' && changed.some((column) => profile[column] !== null)) {
+  if (row.status === 'revoked' && changed.some((value) => value !== null)) {
     throw new CodedError(
       'VALIDATION_ERROR',
       'This agent is revoked. You can remove its texts, but not add or change any.',
     )
   }
-  const seq = tx.nextSeq()
-  if (!(await updateProfileColumns(tx, row.tail, profile, { at, version: seq }))) return false
+  try {
+    await changeAgent(tx, row.tail, { type: 'agent.updated', profile }, at)
+  } catch (error) {
+    if (error instanceof UsernameTaken) return false
+    throw error
+  }
   await quarantineReleased(tx, row, profile.username, at)
-  await appendEvent(tx, {
-    seq,
-    at,
-    type: 'agent.updated',
-    tail: row.tail,
-    ownerId: row.owner_id,
-    payload: Object.fromEntries(changed.map((column) => [EVENT_FIELDS[column], profile[column]])),
-  })
   return true
 }
 

@@ -9,7 +9,7 @@ import {
   isSameContent,
   stillHolds,
 } from '../../agents/changes/certified-content.ts'
-import { evidenceNow } from '../../agents/changes/regrade.ts'
+import { evidenceNow } from '../../agents/changes/revise-status-entry.ts'
 import {
   allocateEntry,
   currentEntry,

@@ -9,7 +9,7 @@ import {
 import { untilTicked } from '../../../../../test/support/until.ts'
 import { verifyOwner } from '../../../src/accounts/identity/record-verification.ts'
 import { agentByTail } from '../../../src/agents/agent-table.ts'
-import { regrade } from '../../../src/agents/changes/regrade.ts'
+import { changeAgent } from '../../../src/agents/changes/change-agent.ts'
 import { recordCheck, scheduleExpiry } from '../../../src/channels/channel-lifecycle.ts'
 import { applyCheckResult } from '../../../src/channels/channel-state.ts'
 import { channelById } from '../../../src/channels/channel-table.ts'
@@ -77,7 +77,8 @@ test('through a year, every loss of a grade has an earlier notification that nam
         fresh_until,
       })
       await scheduleExpiry(tx, handle, fresh_until)
-      await regrade(tx, tail, now())
+      const channel = { id: handle, kind: 'domain', handle_or_domain: handle, tier: 2 } as const
+      await changeAgent(tx, tail, { type: 'channel.verified', channel }, now())
     })
   }
   await addDomain('one.example', 90)

@@ -30,7 +30,7 @@ import {
 import { changeStatus } from '../../../src/agents/manage/change-status.ts'
 import { siteOf } from '../../../src/base/site.ts'
 import type { Database } from '../../../src/database/database.ts'
-import { appendEvent } from '../../../src/database/event-table.ts'
+import { appendAgentEvent } from '../../../src/database/event-table.ts'
 import { current, DELAY, KeyModel, type Operation, TOKEN_LIFETIME } from './key-model.ts'
 
 const START = 1_800_000_000_000
@@ -177,7 +177,7 @@ class Run {
       const row = { seq, tail, public_key: this.#key(key), agent_id: label, owner_id }
       await insertAgent(tx, { ...row, claimed_at: at, grade: 'C' })
       const event = { seq, at, tail, ownerId: owner_id, payload: {} }
-      await appendEvent(tx, { ...event, type: 'agent.claimed' })
+      await appendAgentEvent(tx, { ...event, type: 'agent.claimed' })
     })
   }
 

@@ -12,7 +12,7 @@ import { rotate } from '../../../src/agents/keys/rotate.ts'
 import type { KeyOperationDeps } from '../../../src/agents/keys/signed-operation.ts'
 import { siteOf } from '../../../src/base/site.ts'
 import type { Database, Tx } from '../../../src/database/database.ts'
-import { appendEvent } from '../../../src/database/event-table.ts'
+import { appendAgentEvent } from '../../../src/database/event-table.ts'
 import { openDatabase } from '../../../src/database/open-database.ts'
 import { hashToken } from '../../../src/secrets/hash-token.ts'
 import { EFFECTS } from '../../../src/service/effects.ts'
@@ -58,7 +58,7 @@ export async function prepare({ db, deps }: Setup, name: OperationName): Promise
       const row = { seq, tail, public_key: key(1), agent_id: label, owner_id: id }
       await insertAgent(tx, { ...row, claimed_at: NOW, grade: 'C' })
       const event = { seq, at: NOW, tail, ownerId: id, payload: {} }
-      await appendEvent(tx, { ...event, type: 'agent.claimed' })
+      await appendAgentEvent(tx, { ...event, type: 'agent.claimed' })
     }
   })
   await rotateTo(deps, 2)

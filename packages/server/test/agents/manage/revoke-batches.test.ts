@@ -8,7 +8,7 @@ import { revokeAll } from '../../../src/agents/manage/revoke-all.ts'
 import { AgentReadModel } from '../../../src/agents/read-model/agent-read-model.ts'
 import { readSettings } from '../../../src/base/config.ts'
 import type { Database } from '../../../src/database/database.ts'
-import { appendEvent } from '../../../src/database/event-table.ts'
+import { appendAgentEvent } from '../../../src/database/event-table.ts'
 import { deleteAccount } from '../../../src/service/privacy/delete-account.ts'
 
 /** Three batches, the last one partial. */
@@ -67,7 +67,14 @@ async function manyAgents(t: TestContext, username: string) {
       const fixed = { seq, tail, public_key: key, agent_id: 'main', owner_id: ownerId }
       await insertAgent(tx, { ...fixed, claimed_at: Date.now(), grade: 'C' })
       const payload = { publicKey: key.toString('base64') }
-      await appendEvent(tx, { seq, at: Date.now(), type: 'agent.claimed', tail, ownerId, payload })
+      await appendAgentEvent(tx, {
+        seq,
+        at: Date.now(),
+        type: 'agent.claimed',
+        tail,
+        ownerId,
+        payload,
+      })
     }
     await tx.db.updateTable('agents').set({ display_name: 'Ada’s' }).execute()
   })

@@ -12,7 +12,7 @@ import { changeStatus } from '../../../src/agents/manage/change-status.ts'
 import { AgentReadModel } from '../../../src/agents/read-model/agent-read-model.ts'
 import { readSettings } from '../../../src/base/config.ts'
 import type { Database, Db } from '../../../src/database/database.ts'
-import { appendEvent } from '../../../src/database/event-table.ts'
+import { appendAgentEvent, appendEvent } from '../../../src/database/event-table.ts'
 
 const LIMIT = 100
 
@@ -137,7 +137,7 @@ function addAgent(db: Database, ownerId: number): Promise<Tail> {
     const fixed = { seq, tail, public_key: key, agent_id: 'main', owner_id: ownerId }
     await insertAgent(tx, { ...fixed, claimed_at: at, grade: 'C' })
     const payload = { publicKey: key.toString('base64') }
-    await appendEvent(tx, { seq, at, type: 'agent.claimed', tail, ownerId, payload })
+    await appendAgentEvent(tx, { seq, at, type: 'agent.claimed', tail, ownerId, payload })
     return tail
   })
 }

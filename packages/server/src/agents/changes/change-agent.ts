@@ -1,0 +1,229 @@
+import { randomInt } from 'node:crypto'
+import { appendNotification } from '../../accounts/notifications/notify-owner.ts'
+import type { AgentRow, Tx } from '../../database/database.ts'
+import { appendAgentEvent } from '../../database/event-table.ts'
+import type { LogQueueRow } from '../../database/schema/log-rows.ts'
+import {
+  agentByTail,
+  type StatusChange,
+  setDirectoryProof,
+  setGrade,
+  touchAgent,
+  updateStatus,
+} from '../agent-table.ts'
+import { replaceCurrentKey } from '../keys/agent-key-table.ts'
+import { thumbprintBytes } from '../keys/key-thumbprint-table.ts'
+import { updateProfileColumns } from '../manage/own-agent-table.ts'
+import type { Change, ChangeType, Told } from './change.ts'
+import { eventOf, isSpread, logRowOf, notificationOf, RULES } from './changes.ts'
+import { insertQueued, takeQueuedGrade } from './log-queue-table.ts'
+import {
+  evidenceNow,
+  invalidateEntry,
+  reviseAfterNewKey,
+  reviseEntry,
+} from './revise-status-entry.ts'
+import { currentEntry } from './status-entry-table.ts'
+
+/** Entries that follow from a change of the owner are spread over this time, so that they do not link the owner's agents. */
+export const SPREAD_MS = 15 * 60 * 1000
+
+/** A change of an agent that was written in this transaction. */
+export type Changed = Told<Change, AgentRow>
+
+/** What follows from changes of agents in other rooms, in the transaction of the change. */
+export interface AgentEffect {
+  readonly on: readonly ChangeType[]
+  /** The changes of agents that it makes itself. A test walks them, so that no effect causes itself. */
+  readonly makes: readonly ChangeType[]
+  run(tx: Tx, changed: Changed): Promise<void>
+}
+
+declare module '../../database/database.ts' {
+  interface Effects {
+    readonly agentChanged: readonly AgentEffect[]
+  }
+}
+
+/** The username, or one that looks alike, belongs to another agent. */
+export class UsernameTaken extends Error {
+  override readonly name = 'UsernameTaken'
+}
+
+/** Claims are written in batches (`agents/claims/claim-table.ts`). */
+type WrittenChange = Exclude<Change, { readonly type: 'agent.claimed' }>
+
+/**
+ * Changes an agent within the caller's transaction: the only way, apart from a batch of claims. Writes its columns, the event, the
+ * entry of the transparency log, the notification, the grade and the status of its certificates as `RULES` say, and then what
+ * follows in other rooms. The rules of the caller have allowed the change, and have written what belongs to it in other tables.
+ * @param at milliseconds since 1970
+ * @returns the agent with the columns of this change
+ * @throws UsernameTaken; then roll back
+ */
+export async function changeAgent(
+  tx: Tx,
+  tail: string,
+  change: WrittenChange,
+  at: number,
+): Promise<AgentRow> {
+  const before = await agentByTail(tx.db, tail)
+  if (before === undefined) throw new Error(`there is no agent ${tail}, which is to be changed`)
+  return write(tx, before, change, at)
+}
+
+/** @param before as it is in the database now */
+async function write(
+  tx: Tx,
+  before: AgentRow,
+  change: WrittenChange,
+  at: number,
+): Promise<AgentRow> {
+  const seq = tx.nextSeq()
+  const after = await writeColumns(tx, before, change, { version: seq, at })
+  const changed: Changed = { change, before, after, seq, at }
+  await appendAgentEvent(tx, eventOf(changed))
+  const row = logRowOf(changed)
+  if (row !== null) await queue(tx, row, isSpread(change) ? at + 1 + randomInt(SPREAD_MS) : 0)
+  const notification = notificationOf(changed)
+  if (notification !== null) await appendNotification(tx, notification)
+  await reviseCertificates(tx, changed)
+  for (const effect of tx.effects.agentChanged) {
+    if (effect.on.includes(change.type)) await effect.run(tx, changed)
+  }
+  return after
+}
+
+/** @returns the agent with these columns */
+async function writeColumns(
+  tx: Tx,
+  before: AgentRow,
+  change: WrittenChange,
+  { version, at }: When,
+): Promise<AgentRow> {
+  const { tail } = before
+  switch (change.type) {
+    case 'agent.updated': {
+      const { profile } = change
+      if (await updateProfileColumns(tx, tail, profile, { at, version })) {
+        return { ...before, ...profile, updated_at: at, version }
+      }
+      throw new UsernameTaken()
+    }
+    case 'agent.directory_proven': {
+      const proof = JSON.stringify(change.proof)
+      await setDirectoryProof(tx, { tail, proof, version })
+      return { ...before, directory_proof: proof, version }
+    }
+    case 'agent.suspended':
+      return setStatus(tx, before, 'suspended', change, { version, at })
+    case 'agent.reactivated':
+      return setStatus(tx, before, 'active', change, { version, at })
+    case 'agent.revoked':
+      return setStatus(tx, before, 'revoked', change, { version, at })
+    case 'agent.grade_changed':
+      await setGrade(tx, { tail, grade: change.to, version })
+      return { ...before, grade: change.to, version }
+    case 'agent.key_rotated':
+      return replaceKey(tx, before, change.newKey, 'rotation', { version, at })
+    case 'agent.key_recovered':
+      return replaceKey(tx, before, change.newKey, 'recovery', { version, at })
+    case 'agent.key_contested':
+      if (change.newKey === null) return touch(tx, before, { version, at })
+      return replaceKey(tx, before, change.newKey, 'contest', { version, at })
+    default:
+      return touch(tx, before, { version, at })
+  }
+}
+
+interface When extends Pick<AgentRow, 'version'> {
+  readonly at: number
+}
+
+async function touch(tx: Tx, before: AgentRow, { version, at }: When): Promise<AgentRow> {
+  await touchAgent(tx, before.tail, { at, version })
+  return { ...before, updated_at: at, version }
+}
+
+async function setStatus(
+  tx: Tx,
+  before: AgentRow,
+  to: AgentRow['status'],
+  { reason, setBy }: Pick<StatusChange, 'reason' | 'setBy'>,
+  { version, at }: When,
+): Promise<AgentRow> {
+  const { tail, status: from, seq } = before
+  await updateStatus(tx, { tail, from, to, reason, setBy, at, version })
+  return {
+    ...before,
+    status: to,
+    status_reason: reason,
+    status_set_by: setBy,
+    status_changed_at: at,
+    updated_at: at,
+    version,
+    pair_slot: to === 'revoked' ? seq : 0,
+  }
+}
+
+async function replaceKey(
+  tx: Tx,
+  before: AgentRow,
+  publicKey: Uint8Array,
+  changedBy: NonNullable<AgentRow['key_changed_by']>,
+  { version, at }: When,
+): Promise<AgentRow> {
+  if (!(await replaceCurrentKey(tx, before, { publicKey, changedBy, at, version }))) {
+    throw new Error(`the key of ${before.tail} changed in the same transaction`)
+  }
+  return {
+    ...before,
+    public_key: publicKey,
+    key_thumbprint: thumbprintBytes(publicKey),
+    key_sequence: before.key_sequence + 1,
+    key_changed_at: at,
+    key_changed_by: changedBy,
+    updated_at: at,
+    version,
+  }
+}
+
+/**
+ * Queues the entry of a change for the log, so that neither exists without the other. Its place in the log is assigned later
+ * (`log/sequence.ts`), so that changes do not wait for each other.
+ */
+async function queue(tx: Tx, row: LogQueueRow, notBefore: number): Promise<void> {
+  if (row.type !== 'grade') return insertQueued(tx, { ...row, not_before: notBefore })
+  // A grade that has not been logged yet is replaced: the log says what the grade is, not how often it changed.
+  const due = await takeQueuedGrade(tx, row.tail)
+  await insertQueued(tx, {
+    ...row,
+    not_before: due === null ? notBefore : Math.min(due, notBefore),
+  })
+}
+
+async function reviseCertificates(tx: Tx, changed: Changed): Promise<void> {
+  const { change, before, after, at } = changed
+  const { certificates } = RULES[change.type]
+  if (certificates === 'regrade') return regrade(tx, after, at, isSpread(change))
+  if (certificates === 'another entry' && before.key_sequence !== after.key_sequence) {
+    return reviseAfterNewKey(tx, after, at)
+  }
+  if (certificates === 'invalid entry' && isOfCurrentKey(changed))
+    await invalidateEntry(tx, after.tail, at)
+}
+
+/** Whether a key that was burned is the current one of its agent. */
+export function isOfCurrentKey({ change, after }: Changed): boolean {
+  return change.type === 'agent.key_compromised' && change.sequence === after.key_sequence
+}
+
+/** Records the grade if it changed, and updates the status of the agent's certificates. */
+async function regrade(tx: Tx, agent: AgentRow, at: number, spread: boolean): Promise<void> {
+  const evidence = await evidenceNow(tx.db, agent, at)
+  if (evidence.grade !== agent.grade) {
+    const { grade: to } = evidence
+    await write(tx, agent, { type: 'agent.grade_changed', to, isSpread: spread }, at)
+  }
+  await reviseEntry(tx, await currentEntry(tx.db, agent.tail), agent, evidence, at)
+}

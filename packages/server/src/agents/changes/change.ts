@@ -1,0 +1,109 @@
+import type { Grade, JsonValue, KeyRotation, StatusSetter } from '@countersign/protocol'
+import type { AgentRow, ChannelRow } from '../../database/database.ts'
+import type { AgentEventType } from '../../database/event-table.ts'
+import type { StoredDirectoryProof } from '../agent-record.ts'
+import type { ProfileColumns } from '../manage/own-agent-table.ts'
+
+/** A change of an agent, by the type of its event. */
+export type Change =
+  | { readonly type: 'agent.claimed'; readonly evidence: JsonValue }
+  | { readonly type: 'agent.updated'; readonly profile: Partial<ProfileColumns> }
+  | { readonly type: 'agent.directory_proven'; readonly proof: StoredDirectoryProof }
+  | StatusSet<'agent.suspended'>
+  | StatusSet<'agent.reactivated'>
+  | StatusSet<'agent.revoked'>
+  /** `isSpread`: grades of other agents of the owner change at this moment. */
+  | { readonly type: 'agent.grade_changed'; readonly to: Grade; readonly isSpread: boolean }
+  | {
+      readonly type: 'agent.key_rotated'
+      readonly newKey: Uint8Array
+      /** What both keys have signed, and their signatures. */
+      readonly rotation: KeyRotation
+    }
+  | {
+      readonly type: 'agent.key_recovered'
+      readonly newKey: Uint8Array
+      readonly reason: string
+    }
+  | {
+      readonly type: 'agent.key_contested'
+      readonly lastGoodSequence: number
+      readonly reason: string
+      /** The last good key, if it comes back. */
+      readonly newKey: Uint8Array | null
+    }
+  /** Also of a key that the agent had before. */
+  | {
+      readonly type: 'agent.key_compromised'
+      readonly sequence: number
+      readonly key: Uint8Array
+    }
+  | { readonly type: 'agent.key_recovery_started'; readonly reason: string }
+  | {
+      readonly type: 'agent.key_recovery_redeemed'
+      /** The key that becomes current, and its number. */
+      readonly newKey: Uint8Array
+      readonly sequence: number
+      /** Milliseconds since 1970. */
+      readonly effectiveAt: number
+    }
+  /** `evidence`: the signature of the veto. */
+  | { readonly type: 'agent.key_recovery_vetoed'; readonly evidence: JsonValue }
+  | { readonly type: 'agent.key_recovery_cancelled'; readonly reason: string }
+  | { readonly type: 'channel.verified'; readonly channel: ChangedChannel }
+  | ChannelLost<'channel.stale'>
+  | ChannelLost<'channel.removed'>
+
+/** Does not compile if a type of event has no change. */
+export type ChangeType = AgentEventType
+
+export interface StatusSet<Type> {
+  readonly type: Type
+  /** A machine-readable word, or null. */
+  readonly reason: string | null
+  readonly setBy: StatusSetter
+  /** One of many: the caller notifies the owner of all of them at once. */
+  readonly isBulk?: boolean
+  /** It follows from the deletion of the owner's account. */
+  readonly isSpread?: boolean
+  /** What the transparency log commits to besides the reason, such as a signature of the agent. */
+  readonly evidence?: JsonValue
+}
+
+export type ChangedChannel = Pick<ChannelRow, 'id' | 'kind' | 'handle_or_domain' | 'tier'>
+
+interface ChannelLost<Type> {
+  readonly type: Type
+  readonly channel: ChangedChannel
+  readonly reason: string
+  /** It did not count any more, or ends because the key was burned or replaced: the owner is not notified. */
+  readonly isSilent: boolean
+}
+
+/** The columns of an agent that its events, entries and notifications tell of. */
+export type Subject = Pick<
+  AgentRow,
+  | 'tail'
+  | 'agent_id'
+  | 'owner_id'
+  | 'status'
+  | 'grade'
+  | 'public_key'
+  | 'key_sequence'
+  | 'key_thumbprint'
+> &
+  Partial<ProfileColumns>
+
+/** A change with its agent before and after it. */
+export interface Told<C extends Change = Change, Agent extends Subject = Subject> {
+  readonly change: C
+  readonly before: Agent
+  readonly after: Agent
+  /** The number of its event. */
+  readonly seq: number
+  /** Milliseconds since 1970. */
+  readonly at: number
+}
+
+/** The change with an event of this type. */
+export type ChangeOf<Type extends ChangeType> = Extract<Change, { readonly type: Type }>

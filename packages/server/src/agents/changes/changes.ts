@@ -1,0 +1,346 @@
+import {
+  type AgentChange,
+  canonicalJson,
+  encodeBase64,
+  type JsonValue,
+  keyThumbprint,
+  type LogActor,
+  type NotificationKind,
+} from '@countersign/protocol'
+import type {
+  NewNotification,
+  NotificationDetails,
+} from '../../accounts/notifications/notify-owner.ts'
+import { timestamp } from '../../base/timestamp.ts'
+import type { AgentEvent } from '../../database/event-table.ts'
+import type { LogQueueRow } from '../../database/schema/log-rows.ts'
+import type { ProfileColumns } from '../manage/own-agent-table.ts'
+import type {
+  Change,
+  ChangedChannel,
+  ChangeOf,
+  ChangeType,
+  StatusSet,
+  Subject,
+  Told,
+} from './change.ts'
+
+/** Why a channel is removed if an agent of another owner has proven the same place. */
+export const PROVEN_BY_ANOTHER = 'proven-by-another'
+
+interface Logged {
+  readonly change: AgentChange
+  readonly by: LogActor
+  /** What the entry commits to: whatever a later dispute needs. Only the owner can download it. */
+  readonly evidence: JsonValue
+}
+
+interface Notified {
+  readonly kind: NotificationKind
+  readonly subject: string
+  readonly details: NotificationDetails
+}
+
+/** What a kind of change leaves behind. */
+interface Rule<C extends Change = Change> {
+  /** The event's payload: public data only. */
+  payload(told: Told<C>): Readonly<Record<string, JsonValue>>
+  /** The entry of the transparency log. */
+  log?(told: Told<C>): Logged | null
+  notification?(told: Told<C>): Notified | null
+  /**
+   * What becomes of the grade and of the status of the agent's certificates. `another entry`: if the key was replaced.
+   * `invalid entry`: if the current key was burned.
+   */
+  readonly certificates?: 'regrade' | 'another entry' | 'invalid entry'
+}
+
+/** What each kind of change leaves behind. Whatever follows in other rooms is an effect (`service/effects.ts`). */
+export const RULES: { readonly [Type in ChangeType]: Rule<ChangeOf<Type>> } = {
+  'agent.claimed': {
+    payload: ({ after }) => ({ publicKey: encodeBase64(after.public_key) }),
+    log: ({ change, after }) => ({
+      change: { type: 'claimed', grade: after.grade },
+      by: 'agent',
+      evidence: change.evidence,
+    }),
+  },
+  'agent.updated': {
+    payload: ({ change: { profile }, before }) => changesOfProfile(before, profile),
+  },
+  'agent.directory_proven': {
+    payload: ({ change: { proof } }) => ({
+      keyid: proof.keyid,
+      expiresAt: timestamp(proof.expires * 1000),
+    }),
+  },
+  'agent.suspended': {
+    payload: statusPayload,
+    log: statusEntry,
+    notification: (told) => {
+      const isNew = told.before.status !== 'suspended' && !told.change.isBulk
+      return isNew ? notifyOfStatus('agent_suspended', told) : null
+    },
+    certificates: 'regrade',
+  },
+  'agent.reactivated': { payload: statusPayload, log: statusEntry, certificates: 'regrade' },
+  'agent.revoked': {
+    payload: statusPayload,
+    log: statusEntry,
+    notification: (told) => (told.change.isBulk ? null : notifyOfStatus('agent_revoked', told)),
+    certificates: 'regrade',
+  },
+  'agent.grade_changed': {
+    payload: gradePayload,
+    // The grade of an agent that is not active follows from its status, which has an entry.
+    log: (told) =>
+      told.after.status === 'active'
+        ? {
+            change: { type: 'grade', grade: told.change.to },
+            by: 'service',
+            evidence: gradePayload(told),
+          }
+        : null,
+  },
+  'agent.key_rotated': {
+    payload: rotationPayload,
+    log: (told) => ({ change: told.change.rotation, by: 'agent', evidence: rotationPayload(told) }),
+    notification: notifyOfKey,
+    certificates: 'another entry',
+  },
+  'agent.key_recovered': {
+    payload: recoveredPayload,
+    log: (told) => ({
+      change: { type: 'key_recovered' },
+      by: 'owner',
+      evidence: recoveredPayload(told),
+    }),
+    notification: notifyOfKey,
+    certificates: 'another entry',
+  },
+  'agent.key_contested': {
+    payload: contestPayload,
+    log: (told) => ({
+      change: { type: 'key_contested' },
+      by: 'owner',
+      evidence:
+        told.change.newKey === null
+          ? { ...contestPayload(told), evidence: null }
+          : contestPayload(told),
+    }),
+    notification: notifyOfKey,
+    certificates: 'another entry',
+  },
+  'agent.key_compromised': {
+    payload: ({ change }) => keyPayload(change.sequence, change.key),
+    certificates: 'invalid entry',
+  },
+  'agent.key_recovery_started': {
+    payload: recoveryPayload,
+    log: (told) => ({
+      change: { type: 'key_recovery_started' },
+      by: 'owner',
+      evidence: { ...recoveryPayload(told), evidence: null },
+    }),
+    notification: notifyOfKey,
+  },
+  'agent.key_recovery_redeemed': {
+    payload: ({ change: { sequence, newKey, effectiveAt } }) => ({
+      ...keyPayload(sequence, newKey),
+      effectiveAt: timestamp(effectiveAt),
+    }),
+    notification: notifyOfKey,
+  },
+  'agent.key_recovery_vetoed': {
+    payload: () => ({ reason: VETO }),
+    log: ({ change: { evidence } }) => ({
+      change: { type: 'key_recovery_vetoed' },
+      by: 'agent',
+      evidence: { reason: VETO, evidence },
+    }),
+    notification: notifyOfKey,
+  },
+  'agent.key_recovery_cancelled': {
+    payload: ({ change: { reason } }) => ({ reason }),
+    notification: notifyOfKey,
+  },
+  'channel.verified': {
+    payload: ({ change: { channel } }) => placeOf(channel),
+    log: ({ change, after }) => channelEntry('channel_verified', change.channel, null, after),
+    certificates: 'regrade',
+  },
+  'channel.stale': {
+    payload: lossPayload,
+    log: ({ change, after }) => channelEntry('channel_lost', change.channel, change.reason, after),
+    notification: notifyOfLoss,
+    certificates: 'regrade',
+  },
+  'channel.removed': {
+    payload: lossPayload,
+    log: ({ change, after }) => channelEntry('channel_lost', change.channel, change.reason, after),
+    notification: notifyOfLoss,
+    certificates: 'regrade',
+  },
+}
+
+/** The event of a change. */
+export function eventOf(told: Told): AgentEvent {
+  const { seq, at, change, after } = told
+  const rule: Rule = RULES[change.type]
+  const { tail, owner_id: ownerId } = after
+  return { seq, at, type: change.type, tail, ownerId, payload: rule.payload(told) }
+}
+
+/** The row of the log's queue for a change, due at once; null: the log has no entry of it. */
+export function logRowOf(told: Told): LogQueueRow | null {
+  const { seq, at, change, after } = told
+  const rule: Rule = RULES[change.type]
+  const logged = rule.log?.(told) ?? null
+  if (logged === null) return null
+  const { tail, owner_id, key_sequence: keySequence, key_thumbprint } = after
+  const key = Buffer.from(key_thumbprint).toString('base64url')
+  return {
+    seq,
+    tail,
+    owner_id,
+    type: logged.change.type,
+    entry: JSON.stringify({ ...logged.change, key, keySequence, by: logged.by, at }),
+    evidence: canonicalJson(logged.evidence),
+    not_before: 0,
+  }
+}
+
+/** What the owner is notified of; null: of nothing. */
+export function notificationOf(told: Told): NewNotification | null {
+  const rule: Rule = RULES[told.change.type]
+  const notified = rule.notification?.(told) ?? null
+  return notified && { ownerId: told.after.owner_id, ...notified, at: told.at }
+}
+
+/** Whether agents of the owner have the same change at this moment: entries at the same time would link them. */
+export function isSpread(change: Change): boolean {
+  if (change.type === 'channel.removed') return change.reason === PROVEN_BY_ANOTHER
+  return 'isSpread' in change && change.isSpread === true
+}
+
+const VETO = 'veto'
+
+/** The profile's columns that events report, and their names there. All of it is public. */
+const EVENT_FIELDS = {
+  display_name: 'displayName',
+  username: 'username',
+  description: 'description',
+  avatar: 'avatar',
+} as const
+
+/** The texts that a profile changes, by their names in events. */
+export function changesOfProfile(
+  before: Partial<ProfileColumns>,
+  profile: Partial<ProfileColumns>,
+): Record<string, string | null> {
+  const changed: Record<string, string | null> = {}
+  for (const column of Object.keys(EVENT_FIELDS) as (keyof typeof EVENT_FIELDS)[]) {
+    const value = profile[column]
+    if (value !== undefined && value !== before[column]) changed[EVENT_FIELDS[column]] = value
+  }
+  return changed
+}
+
+function statusPayload({ change, after }: Told<StatusSet<ChangeType> & Change>) {
+  return { status: after.status, reason: change.reason }
+}
+
+function statusEntry({ change, after }: Told<StatusSet<ChangeType> & Change>): Logged {
+  const { reason, setBy: by, evidence = null } = change
+  return {
+    change: { type: 'status', status: after.status, reason },
+    by,
+    evidence: { reason, evidence },
+  }
+}
+
+function notifyOfStatus(
+  kind: NotificationKind,
+  { change: { reason, setBy: by }, after, seq }: Told<StatusSet<ChangeType> & Change>,
+): Notified {
+  const { tail, agent_id: agentId } = after
+  return { kind, subject: `${tail}:${seq}`, details: { tail, agentId, reason, by } }
+}
+
+function gradePayload({ change, before }: Told<ChangeOf<'agent.grade_changed'>>) {
+  return { from: before.grade, to: change.to }
+}
+
+function keyPayload(keySequence: number, key: Uint8Array) {
+  return { keySequence, keyThumbprint: keyThumbprint(key) }
+}
+
+function rotationPayload({ before, after, change }: Told<ChangeOf<'agent.key_rotated'>>) {
+  return {
+    ...keyPayload(after.key_sequence, change.newKey),
+    previousKeyThumbprint: keyThumbprint(before.public_key),
+  }
+}
+
+function recoveredPayload({ after, change }: Told<ChangeOf<'agent.key_recovered'>>) {
+  return { ...keyPayload(after.key_sequence, change.newKey), reason: change.reason }
+}
+
+function contestPayload({ after, change }: Told<ChangeOf<'agent.key_contested'>>) {
+  const { lastGoodSequence, reason, newKey } = change
+  const contested = { lastGoodSequence, reason }
+  return newKey === null ? contested : { ...keyPayload(after.key_sequence, newKey), ...contested }
+}
+
+function recoveryPayload({ after, change }: Told<ChangeOf<'agent.key_recovery_started'>>) {
+  return { keySequence: after.key_sequence, reason: change.reason }
+}
+
+function notifyOfKey({ change, after, seq }: Told): Notified {
+  const { tail, agent_id: agentId } = after
+  const reason = change.type === 'agent.key_recovery_vetoed' ? VETO : reasonOf(change)
+  const details = { tail, agentId, event: change.type, reason }
+  return { kind: 'agent_key_changed', subject: `${tail}:${seq}`, details }
+}
+
+function reasonOf(change: Change): string | null {
+  return 'reason' in change ? change.reason : null
+}
+
+function placeOf({ kind, handle_or_domain: handleOrDomain }: ChangedChannel) {
+  return { kind, handleOrDomain }
+}
+
+function lossPayload({
+  change: { channel, reason },
+}: Told<ChangeOf<'channel.stale' | 'channel.removed'>>) {
+  return { ...placeOf(channel), reason }
+}
+
+/** The log names the kind and the tier only: a handle may identify a person. The end of a revoked agent has an entry already. */
+function channelEntry(
+  type: 'channel_verified' | 'channel_lost',
+  channel: ChangedChannel,
+  reason: string | null,
+  { status }: Subject,
+): Logged | null {
+  if (status === 'revoked') return null
+  const { kind, tier } = channel
+  return {
+    change: { type, kind, tier },
+    by: reason === 'owner' ? 'owner' : 'service',
+    evidence: { ...placeOf(channel), reason },
+  }
+}
+
+function notifyOfLoss({
+  change: { channel, reason, isSilent },
+  after,
+  at,
+}: Told<ChangeOf<'channel.stale' | 'channel.removed'>>): Notified | null {
+  if (isSilent || after.status === 'revoked') return null
+  const { tail, agent_id: agentId } = after
+  const { id: channelId, kind: channelKind, handle_or_domain: handle } = channel
+  const details = { tail, agentId, channelId, channelKind, handle, reason }
+  return { kind: 'channel_lost', subject: `${channelId}:${at}`, details }
+}
