@@ -201,3 +201,19 @@ test('at most 60 pairs of rooms of the server import each other', () => {
   assert.match(String(all), /66 pairs of rooms of the server import each other, more than 60/)
   assert.deepEqual(others, [])
 })
+
+test('only the room of changes, and the rows of claims, change agents', () => {
+  const code = "import { touchAgent } from '../agent-table.ts'\ntouchAgent()\n"
+  assert.deepEqual(breaches({ [`${SRC}/agents/manage/avatar.ts`]: code }), [
+    `${SRC}/agents/manage/avatar.ts:1 touchAgent must not be used here`,
+  ])
+  for (const allowed of ['changes/change-agent', 'claims/mint', 'agent-table']) {
+    assert.deepEqual(breaches({ [`${SRC}/agents/${allowed}.ts`]: 'touchAgent()\n' }), [])
+  }
+  const event = 'appendAgentEvent()\nappendEvent()\n'
+  assert.equal(breaches({ [`${SRC}/channels/check-channel.ts`]: event }).length, 1)
+  const entry = 'setEntry()\n'
+  assert.equal(breaches({ [`${SRC}/statements/status-lists/epoch.ts`]: entry }).length, 1)
+  const allocates = `${SRC}/statements/status-lists/status-entries.ts`
+  assert.deepEqual(breaches({ [allocates]: entry }), [])
+})

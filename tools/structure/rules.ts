@@ -125,7 +125,33 @@ export const FORBIDDEN_IDENTIFIERS = [
     name: 'CodedError',
     why: 'tables hold no policy: return undefined, false or a row, and let the rules refuse',
   },
+  ...[
+    'appendAgentEvent',
+    'insertQueued',
+    'replaceCurrentKey',
+    'setDirectoryProof',
+    'setGrade',
+    'touchAgent',
+    'updateProfileColumns',
+    'updateStatus',
+  ].map((name) => ({
+    files: outside(
+      /agents\/changes\/|agents\/claims\/|agents\/.*-table\.ts$|database\/event-table/,
+    ),
+    name,
+    why: 'change the agent by changeAgent, so that the log, the status lists and the owner learn of it',
+  })),
+  ...['setEntry', 'replaceEntry'].map((name) => ({
+    files: outside(/agents\/changes\/|statements\/status-lists\/status-entries\.ts$/),
+    name,
+    why: 'change the agent by changeAgent, which revises its status entry',
+  })),
 ]
+
+/** Files of the server without those whose path there matches. */
+function outside(paths: RegExp): RegExp {
+  return new RegExp(`^packages/server/src/(?!${paths.source})`)
+}
 
 /** What a file may import by the kind of its name, within the capabilities of the server; the first row that fits counts. */
 export const FILE_KINDS: readonly FileKind[] = [
