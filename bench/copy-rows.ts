@@ -7,7 +7,7 @@ import { postgresProgram, query } from './postgres-server.ts'
 /** The tables that a seed fills, ordered so that referenced tables come first. */
 const SEEDED = [
   ...['owners', 'identity_verifications', 'claim_tokens'],
-  ...['agents', 'events', 'facts'],
+  ...['agents', 'events', 'settings'],
 ] as const
 const ROWS_PER_BATCH = 10_000
 

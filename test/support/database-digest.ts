@@ -18,7 +18,7 @@ export function digestOf({ settings }: TestService): Promise<Readonly<Record<str
     const digests: Record<string, string> = {}
     for (const name of await raw.tables()) {
       if (name === OF_NODES || OF_LOG.test(name)) continue
-      const where = name === 'facts' ? ` WHERE name <> '${POSITION}'` : ''
+      const where = name === 'settings' ? ` WHERE name <> '${POSITION}'` : ''
       const rows = await raw.all(`SELECT * FROM "${name}"${where}`)
       const lines = rows.map((row) => JSON.stringify(row, bytesAsHex)).sort()
       digests[name] = createHash('sha256').update(lines.join('\n')).digest('hex')

@@ -97,8 +97,8 @@ export interface Tables {
   api_keys: ApiKeyRow
   flows: FlowRow
   avatars: AvatarRow
-  /** Settings that all nodes share. `settings-table.ts` says why the table is not named after them. */
-  facts: { name: string; value: string }
+  /** Settings that all nodes share. */
+  settings: { name: string; value: string }
   rate_counts: RateCountRow
   released_usernames: ReleasedUsernameRow
   notifications: NotificationRow

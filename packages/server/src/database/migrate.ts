@@ -5,7 +5,7 @@ import type { ColumnTypes, Migration } from './schema/migrations/migration.ts'
 
 interface Ledger {
   schema_migrations: { name: string; applied_at: number }
-  facts: { name: string; value: string }
+  settings: { name: string; value: string }
 }
 
 /**
@@ -58,7 +58,7 @@ export async function migrate(
 async function recordExpansions(ledger: Kysely<Ledger>, expansions: string[]): Promise<void> {
   const value = expansions.join()
   await ledger
-    .insertInto('facts')
+    .insertInto('settings')
     .values({ name: EXPANSIONS_SETTING, value })
     .onConflict((conflict) => conflict.column('name').doUpdateSet({ value }))
     .execute()
@@ -140,7 +140,7 @@ export function isUnreleased(unknown: string): boolean {
 
 async function readExpansions(ledger: Kysely<Ledger>): Promise<string[]> {
   const row = await ledger
-    .selectFrom('facts')
+    .selectFrom('settings')
     .select('value')
     .where('name', '=', EXPANSIONS_SETTING)
     .executeTakeFirst()

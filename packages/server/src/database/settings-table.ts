@@ -1,9 +1,6 @@
 import type { Db, Tx } from './database.ts'
 
-/*
- * Settings that all nodes share, by name. The table is named `facts`: during a rolling upgrade, nodes of the previous
- * release read and write it, so a released name is never changed (docs/decisions/README.md).
- */
+/* Settings that all nodes share, by name. */
 
 /** The epoch of the status feed (`statements/status-lists/epoch.ts`). A restore deletes it, so that the next start begins another. */
 export const EPOCH_SETTING = 'status-epoch'
@@ -11,7 +8,7 @@ export const EPOCH_SETTING = 'status-epoch'
 /** @returns the value, or null if the setting does not exist */
 export async function readSetting(db: Db, name: string): Promise<string | null> {
   const row = await db
-    .selectFrom('facts')
+    .selectFrom('settings')
     .select('value')
     .where('name', '=', name)
     .executeTakeFirst()
@@ -21,7 +18,7 @@ export async function readSetting(db: Db, name: string): Promise<string | null> 
 /** Inserts a setting unless it exists. @returns the value that is stored afterwards */
 export async function insertSetting(tx: Tx, name: string, value: string): Promise<string> {
   await tx.db
-    .insertInto('facts')
+    .insertInto('settings')
     .values({ name, value })
     .onConflict((conflict) => conflict.column('name').doNothing())
     .execute()
@@ -31,7 +28,7 @@ export async function insertSetting(tx: Tx, name: string, value: string): Promis
 /** Inserts a setting or replaces its value. */
 export async function writeSetting(tx: Tx, name: string, value: string): Promise<void> {
   await tx.db
-    .insertInto('facts')
+    .insertInto('settings')
     .values({ name, value })
     .onConflict((conflict) => conflict.column('name').doUpdateSet({ value }))
     .execute()

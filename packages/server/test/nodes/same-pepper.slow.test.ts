@@ -65,7 +65,7 @@ test('without a stored digest, the verifications show which pepper is valid', as
   await first.operator.addVerifiedOwner()
   await first.stop()
   await withRaw(first.settings, (raw) =>
-    raw.exec("DELETE FROM facts WHERE name = 'identity-pepper'"),
+    raw.exec("DELETE FROM settings WHERE name = 'identity-pepper'"),
   )
   assert.equal((await countersignd(envOfSecondNode(t, first), 'serve')).code, 2)
   const again = await startTestService(t, first.env)

@@ -105,7 +105,7 @@ function recordedMigrations(source: DatabaseSync): string[] {
 }
 
 function recordedExpansions(source: DatabaseSync): string[] {
-  const row = source.prepare('SELECT value FROM facts WHERE name = ?').get(EXPANSIONS_SETTING)
+  const row = source.prepare('SELECT value FROM settings WHERE name = ?').get(EXPANSIONS_SETTING)
   return parseExpansions(row?.value as string | undefined)
 }
 
@@ -120,7 +120,7 @@ function attempt<T>(work: () => T, refusal: string): T {
 /** With another pepper, subjects would hash differently: one human could verify two accounts. */
 function assertSamePepper(source: DatabaseSync, { id, setting }: PepperRecord): void {
   const ids = source.prepare('SELECT DISTINCT pepper_id FROM identity_verifications').all()
-  const stored = source.prepare('SELECT value FROM facts WHERE name = ?').get(setting.name)
+  const stored = source.prepare('SELECT value FROM settings WHERE name = ?').get(setting.name)
   const isKnown = ids.length === 0 || ids.some((row) => row.pepper_id === id)
   if (isKnown && (stored === undefined || stored.value === setting.value)) return
   throw new ImportRefusal(
@@ -130,17 +130,17 @@ function assertSamePepper(source: DatabaseSync, { id, setting }: PepperRecord): 
 
 /** Compares the pepper with that of nodes already started on the target, then clears the settings for the imported ones. */
 async function assertSameSetting(db: Db, { name, value }: PepperRecord['setting']): Promise<void> {
-  const { rows } = await sql<Row>`select value from facts where name = ${name}`.execute(db)
+  const { rows } = await sql<Row>`select value from settings where name = ${name}`.execute(db)
   if (rows.some((row) => row.value !== value)) {
     throw new ImportRefusal(
       'A node was started on the target with another identity-pepper than the one in DATA_DIR. Create a new target.',
     )
   }
-  await sql`delete from facts`.execute(db)
+  await sql`delete from settings`.execute(db)
 }
 
 async function assertEmpty(db: Db): Promise<void> {
-  for (const table of Object.keys(TABLE_KEYS).filter((each) => each !== 'facts')) {
+  for (const table of Object.keys(TABLE_KEYS).filter((each) => each !== 'settings')) {
     const { rows } = await sql`select 1 from ${sql.table(table)} limit 1`.execute(db)
     if (rows.length > 0) throw new ImportRefusal(`The target is not empty: ${table} has rows.`)
   }
@@ -247,7 +247,7 @@ export const TABLE_KEYS = {
   sessions: ['hash'],
   api_keys: ['hash'],
   flows: ['hash'],
-  facts: ['name'],
+  settings: ['name'],
   avatars: ['tail'],
   released_usernames: ['hash'],
   notifications: ['id'],

@@ -60,9 +60,7 @@ function syncDirectory(directory: string): void {
 function forgetEpoch(draft: string): void {
   const copy = new DatabaseSync(draft)
   try {
-    const tables = copy.prepare("SELECT 1 FROM sqlite_master WHERE name = 'facts'").all()
-    if (tables.length === 0) return
-    copy.prepare('DELETE FROM facts WHERE name = ?').run(EPOCH_SETTING)
+    copy.prepare('DELETE FROM settings WHERE name = ?').run(EPOCH_SETTING)
   } finally {
     copy.close()
   }

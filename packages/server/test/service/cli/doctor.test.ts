@@ -93,7 +93,7 @@ test('before the first start doctor reports no failure, and creates nothing', as
 
 test('doctor misses the pepper of a database in which no node has noted its digest', async (t) => {
   const { env, settings } = await leaveData(t)
-  await withRaw(settings, (raw) => raw.exec("DELETE FROM facts WHERE name = 'identity-pepper'"))
+  await withRaw(settings, (raw) => raw.exec("DELETE FROM settings WHERE name = 'identity-pepper'"))
   renameSync(join(settings.dataDir, 'identity-pepper'), join(tempDir(t), 'kept'))
   const pepper = await examined(env, 'identity pepper')
   assert.deepEqual([pepper.code, pepper.verdict], [1, 'fail'])

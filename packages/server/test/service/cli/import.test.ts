@@ -128,7 +128,7 @@ async function inPostgres({ env }: TestService): Promise<Record<string, string>>
 async function emptied(raw: RawDatabase): Promise<boolean> {
   // The one setting of an empty database lists the migrations that made it.
   const rows = (table: string) =>
-    table === 'facts' ? "facts WHERE name <> 'schema_expansions'" : table
+    table === 'settings' ? "settings WHERE name <> 'schema_expansions'" : table
   const found = await Promise.all(
     TABLES.map((name) => raw.all(`SELECT 1 AS one FROM ${rows(name)}`)),
   )

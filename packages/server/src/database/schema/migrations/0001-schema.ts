@@ -36,7 +36,7 @@ create index jobs_due on jobs (run_at);
 create index jobs_due_since on jobs (due_since) where due_since is not null;
 
 -- Settings that all nodes must agree on, stored by the first.
-create table facts (
+create table settings (
   name ${text} primary key,
   value ${text} not null
 );
