@@ -118,7 +118,7 @@ const INSERTS = {
   verifications: `identity_verifications (owner_id, provider, subject_hash, pepper_id, assurance,
       country, verified_at, expires_at) ${ROWS}
     SELECT $owner + i, 'in-person', randomblob(32), $pepper, 'substantial', NULL, $at, NULL FROM row`,
-  verified: `events (seq, at, type, tail, owner_id, facts) ${ROWS}
+  verified: `events (seq, at, type, tail, owner_id, payload) ${ROWS}
     SELECT $seq + i * $stride, $at, 'owner.identity_verified', NULL, $owner + i,
       '{"provider":"in-person","assurance":"substantial"}' FROM row`,
   agents: `agents (seq, tail, public_key, key_thumbprint, agent_id, owner_id, status, status_reason, status_set_by,
@@ -127,7 +127,7 @@ const INSERTS = {
     SELECT ${CLAIM_SEQ}, ${TAIL}, substr($keys, 1 + i * ${KEY_BYTES}, ${KEY_BYTES}),
       substr($thumbprints, 1 + i * ${KEY_BYTES}, ${KEY_BYTES}), 'main', $owner + i / $each,
       'active', NULL, 'owner', 0, $at, $at, $at, ${CLAIM_SEQ}, NULL, NULL, NULL, 'C' FROM row`,
-  claimed: `events (seq, at, type, tail, owner_id, facts) ${ROWS}
+  claimed: `events (seq, at, type, tail, owner_id, payload) ${ROWS}
     SELECT ${CLAIM_SEQ}, $at, 'agent.claimed', ${TAIL}, $owner + i / $each,
       '{"publicKey":"' || CAST(substr($encoded, 1 + i * ${ENCODED_KEY_BYTES}, ${ENCODED_KEY_BYTES}) AS TEXT) || '"}'
     FROM row`,

@@ -11,13 +11,13 @@ const PATIENCE_MS = 30_000
 export async function gradeChanges(db: Db, did: string): Promise<string[]> {
   const rows = await db
     .selectFrom('events')
-    .select('facts')
+    .select('payload')
     .where('tail', '=', did.slice(-24))
     .where('type', '=', 'agent.grade_changed')
     .orderBy('seq')
     .execute()
-  return rows.map(({ facts }) => {
-    const { from, to, ...rest } = JSON.parse(facts) as { from: Grade; to: Grade }
+  return rows.map(({ payload }) => {
+    const { from, to, ...rest } = JSON.parse(payload) as { from: Grade; to: Grade }
     assert.deepEqual(rest, {}, 'nothing but the two grades')
     return `${from}>${to}`
   })

@@ -266,8 +266,8 @@ export interface EventRow {
   tail: string | null
   /** The owner of the agents that the event concerns. Internal: never published. */
   owner_id: number | null
-  /** The event's payload: a JSON object of public data. `event-table.ts` says why the column is not named after it. */
-  facts: string
+  /** A JSON object of public data. */
+  payload: string
 }
 
 export interface JobRow {

@@ -58,14 +58,11 @@ const insert = prepared<EventRow, object>((db, param) =>
     type: param('type'),
     tail: param('tail'),
     owner_id: param('owner_id'),
-    facts: param('facts'),
+    payload: param('payload'),
   }),
 )
 
-/**
- * Appends an event in the transaction of the change that it records. The payload goes into the column `facts`: during a
- * rolling upgrade, nodes of the previous release read and write that column, so a released name is never changed.
- */
+/** Appends an event in the transaction of the change that it records. */
 export async function appendEvent(tx: Tx, event: NewEvent): Promise<void> {
   await append(tx, event)
 }
@@ -77,7 +74,7 @@ export async function appendAgentEvent(tx: Tx, event: AgentEvent): Promise<void>
 
 async function append(tx: Tx, event: NewEvent<EventType>): Promise<void> {
   const { ownerId, payload, ...rest } = event
-  await insert(tx.db, { ...rest, owner_id: ownerId, facts: JSON.stringify(payload) })
+  await insert(tx.db, { ...rest, owner_id: ownerId, payload: JSON.stringify(payload) })
 }
 
 const selectLast = prepared<object, { last: number | null }>((db) =>

@@ -224,7 +224,7 @@ export class ChangeWatcher {
     return events.flatMap((event) => {
       const { seq, at } = event
       const type = event.type as ChangeType
-      const payload = JSON.parse(event.facts) as Payload
+      const payload = JSON.parse(event.payload) as Payload
       if (replacesKey(event)) keySequence += 1
       if (payload.status !== undefined) status = payload.status as AgentStatus
       const { log, by = expected.by }: Row = TABLE[type]
@@ -250,8 +250,8 @@ export class ChangeWatcher {
   async #assertNotified(agent: AgentRow, events: readonly EventRow[]): Promise<void> {
     let from = this.#statusOfLast
     const wanted = events.flatMap((event) => {
-      const { type, facts, seq } = event
-      const payload = JSON.parse(facts) as Payload
+      const { type, payload: recorded, seq } = event
+      const payload = JSON.parse(recorded) as Payload
       const { notification }: Row = TABLE[type as ChangeType]
       const kind = notification?.({ payload, from }) ?? null
       if (payload.status !== undefined) from = payload.status as AgentStatus
@@ -305,8 +305,8 @@ export class ChangeWatcher {
 }
 
 /** A contest brings a key back, or only burns those after it. */
-function replacesKey({ type, facts }: EventRow): boolean {
-  if (type === 'agent.key_contested') return 'keySequence' in JSON.parse(facts)
+function replacesKey({ type, payload }: EventRow): boolean {
+  if (type === 'agent.key_contested') return 'keySequence' in JSON.parse(payload)
   return type === 'agent.key_rotated' || type === 'agent.key_recovered'
 }
 

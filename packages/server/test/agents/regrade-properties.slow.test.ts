@@ -140,7 +140,7 @@ test('after any sequence of changes, the last recorded grade equals the computed
         const verifications = (await verificationsOfOwner(db.read, owner)).map(factsOfVerification)
         const gradeEvents = await db.read
           .selectFrom('events')
-          .select(['tail', 'facts'])
+          .select(['tail', 'payload'])
           .where('type', '=', 'agent.grade_changed')
           .orderBy('seq')
           .execute()
@@ -150,8 +150,8 @@ test('after any sequence of changes, the last recorded grade equals the computed
           assert.equal(grade, gradeOf(input).grade, 'recorded and computed grade')
           // The owner had low assurance at the claim, which is a D. Each event starts from the grade of the previous one.
           let last: Grade = 'D'
-          for (const { facts } of gradeEvents.filter((each) => each.tail === tail)) {
-            const { from, to } = JSON.parse(facts) as { from: Grade; to: Grade }
+          for (const { payload } of gradeEvents.filter((each) => each.tail === tail)) {
+            const { from, to } = JSON.parse(payload) as { from: Grade; to: Grade }
             assert.equal(from, last)
             assert.notEqual(to, from)
             last = to

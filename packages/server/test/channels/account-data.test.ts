@@ -79,13 +79,13 @@ test('deleting an account deletes its channels and every stored handle', async (
     const { read } = fixture.service.operator.db
     const events = await read
       .selectFrom('events')
-      .select(['type', 'facts'])
+      .select(['type', 'payload'])
       .where('tail', '=', did.slice(-24))
       .where('type', 'like', 'channel.%')
       .orderBy('seq')
       .execute()
     assert.deepEqual(
-      events.map(({ type, facts }) => [type, facts]),
+      events.map(({ type, payload }) => [type, payload]),
       [
         ['channel.verified', '{"erased":true}'],
         ['channel.removed', '{"erased":true}'],

@@ -122,7 +122,7 @@ test('a write waits for the transaction of another process', SQLITE_ONLY, async 
 
 async function append(tx: Tx): Promise<number> {
   const seq = tx.nextSeq()
-  const row = { seq, at: 0, type: 'agent.updated', tail: null, owner_id: null, facts: '{}' }
+  const row = { seq, at: 0, type: 'agent.updated', tail: null, owner_id: null, payload: '{}' }
   await tx.db.insertInto('events').values(row).execute()
   return seq
 }

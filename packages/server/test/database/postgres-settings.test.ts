@@ -122,7 +122,7 @@ async function insertPasskey(tx: Tx): Promise<void> {
 }
 
 async function insertEvent(tx: Tx): Promise<void> {
-  const row = { at: 0, type: 'agent.updated', tail: null, owner_id: null, facts: '{}' }
+  const row = { at: 0, type: 'agent.updated', tail: null, owner_id: null, payload: '{}' }
   await tx.db
     .insertInto('events')
     .values({ ...row, seq: tx.nextSeq() })

@@ -242,7 +242,7 @@ async function insertInPostgres(tx: Tx, minted: Minted, now: number): Promise<vo
         as claim (seq, tail, public_key, key_thumbprint, agent_id, owner_id, claimed_at, grade)`.execute(
       db,
     ),
-    sql`insert into events (seq, at, type, tail, owner_id, facts)
+    sql`insert into events (seq, at, type, tail, owner_id, payload)
       select * from unnest(${eventColumn('seq')}::bigint[], ${eventColumn('at')}::bigint[],
         ${eventColumn('type')}::text[], ${eventColumn('tail')}::text[],
         ${eventColumn('ownerId')}::bigint[], ${payloads}::text[])`.execute(db),

@@ -92,7 +92,7 @@ const IDENTIFYING_EVENT_TYPES = [
 
 /** Replaces the payloads that could identify an owner by `{"erased":true}`. The events themselves remain. */
 export async function erasePayloads(tx: Tx, ownerId: number): Promise<void> {
-  const erased = { facts: JSON.stringify({ erased: true }) }
+  const erased = { payload: JSON.stringify({ erased: true }) }
   const tails = tx.db.selectFrom('agents').select('tail').where('owner_id', '=', ownerId)
   await tx.db
     .updateTable('events')

@@ -30,6 +30,11 @@ export async function listHistory(
 }
 
 /** An event as responses show it. */
-export function describeEvent({ seq, at, type, facts }: EventRow): AgentHistory['events'][number] {
-  return { seq, at: timestamp(at), type, facts: JSON.parse(facts) }
+export function describeEvent({
+  seq,
+  at,
+  type,
+  payload,
+}: EventRow): AgentHistory['events'][number] {
+  return { seq, at: timestamp(at), type, facts: JSON.parse(payload) }
 }

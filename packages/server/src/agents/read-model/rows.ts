@@ -16,8 +16,8 @@ import { agentsByTails } from '../agent-table.ts'
 import { type ProvenChannelRow, provenChannels, provenChannelsOf } from '../proven-channel-table.ts'
 
 /** The record of a new agent, from the event of its claim. */
-export function recordOfClaim({ seq, at, tail, owner_id, facts }: EventRow): AgentRecord {
-  const { publicKey } = JSON.parse(facts) as { publicKey: string }
+export function recordOfClaim({ seq, at, tail, owner_id, payload }: EventRow): AgentRecord {
+  const { publicKey } = JSON.parse(payload) as { publicKey: string }
   return {
     tail: tail as Tail,
     publicKey: decodeKey(publicKey) as Uint8Array,

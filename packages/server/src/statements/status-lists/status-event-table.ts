@@ -36,8 +36,8 @@ export async function changesBetween(
 }
 
 /** The line of the feed for a `status.changed` event. */
-export function changeOf({ seq, at, facts }: EventRow): FeedChange {
-  const { list, idx, status } = JSON.parse(facts) as Required<StatusEventPayload>
+export function changeOf({ seq, at, payload }: EventRow): FeedChange {
+  const { list, idx, status } = JSON.parse(payload) as Required<StatusEventPayload>
   return { seq, at, list, idx, status }
 }
 
@@ -50,7 +50,7 @@ const NOTHING = hash('sha256', '', 'base64url')
  */
 export function digestOf(event: EventRow | null): string {
   if (event === null) return NOTHING
-  const { seq, at, type, tail, facts } = event
-  const parts = [seq, at, type, tail, type.startsWith('status.') ? facts : null]
+  const { seq, at, type, tail, payload } = event
+  const parts = [seq, at, type, tail, type.startsWith('status.') ? payload : null]
   return hash('sha256', JSON.stringify(parts), 'base64url')
 }

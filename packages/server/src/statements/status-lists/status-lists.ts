@@ -86,8 +86,8 @@ export class StatusLists {
   }
 
   /** Applies the event of an allocation or of a change. */
-  apply({ facts }: EventRow): void {
-    const { list, idx, status = STATUS_VALUES.valid } = JSON.parse(facts) as StatusEventPayload
+  apply({ payload }: EventRow): void {
+    const { list, idx, status = STATUS_VALUES.valid } = JSON.parse(payload) as StatusEventPayload
     const known = this.#lists.get(list) ?? new StatusList(list, STATUS_VALUES.valid)
     this.#lists.set(list, known)
     known.set(idx, status)

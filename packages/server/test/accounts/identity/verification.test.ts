@@ -79,7 +79,7 @@ test('verifying again renews: later dates, still one verification, and its expir
     [after.expires_at],
   )
   assert.deepEqual(
-    events.map(({ type, facts }) => [type, facts]),
+    events.map(({ type, payload }) => [type, payload]),
     Array(2).fill(['owner.identity_verified', '{"provider":"dev-low","assurance":"low"}']),
   )
 })

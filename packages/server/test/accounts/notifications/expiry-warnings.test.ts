@@ -115,7 +115,7 @@ test('through a year, every loss of a grade has an earlier notification that nam
     .where('type', '=', 'agent.grade_changed')
     .orderBy('seq')
     .execute()
-  const changes = events.map(({ at, facts }) => ({ at, ...JSON.parse(facts) }))
+  const changes = events.map(({ at, payload }) => ({ at, ...JSON.parse(payload) }))
   const losses = changes.filter(({ from, to }) => from < to)
   assert.deepEqual(
     losses.map(({ from, to }) => `${from}>${to}`),

@@ -242,7 +242,7 @@ async function rowsOf({ db }: Operator): Promise<unknown> {
   const agents = await db.read.selectFrom('agents').selectAll().orderBy('seq').execute()
   const events = await db.read
     .selectFrom('events')
-    .select(['seq', 'type', 'owner_id', 'facts'])
+    .select(['seq', 'type', 'owner_id', 'payload'])
     .orderBy('seq')
     .execute()
   const tokens = await db.read.selectFrom('claim_tokens').selectAll().orderBy('hash').execute()

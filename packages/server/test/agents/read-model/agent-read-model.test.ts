@@ -109,7 +109,7 @@ test('every state change has an event, numbered without gaps', async (t) => {
     rows.map(({ seq }) => seq),
     [1, 2, 3, 4, 5, 6, 7, 8, 9],
   )
-  assert.ok(rows.every(({ facts }) => !/token|private|owner_id|subject|agentId/.test(facts)))
+  assert.ok(rows.every(({ payload }) => !/token|private|owner_id|subject|agentId/.test(payload)))
 })
 
 interface LookupAnswer {

@@ -96,12 +96,12 @@ export async function newRuntimeAgent(service: TestService, clock: Clock): Promi
     async events() {
       const rows = await service.operator.db.read
         .selectFrom('events')
-        .select(['type', 'facts'])
+        .select(['type', 'payload'])
         .where('tail', '=', did.slice(-24))
         .where('type', '!=', 'agent.claimed')
         .orderBy('seq')
         .execute()
-      return rows.map(({ type, facts }) => [type, JSON.parse(facts) as object])
+      return rows.map(({ type, payload }) => [type, JSON.parse(payload) as object])
     },
     card: async () => jsonOf(await ask(service, `/api/agents/${did}/card`)),
   }

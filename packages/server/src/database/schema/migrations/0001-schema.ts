@@ -13,7 +13,7 @@ create table events (
   type ${text} not null,
   tail ${text},
   owner_id ${id},
-  facts ${text} not null
+  payload ${text} not null
 );
 -- For the history of an agent and of an owner. Claim events, by far the most, are in none of these indexes: an agent's
 -- claim event is found by its sequence number, which the agent's row has.
