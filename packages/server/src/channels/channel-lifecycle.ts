@@ -17,7 +17,7 @@ import { notifyOfChannel } from './notify-of-channel.ts'
 import type { Observation } from './observe.ts'
 
 /** The kind of the job that expires a channel. Stored in the database. */
-export const EXPIRE_CHANNEL = 'end-channel'
+export const EXPIRE_CHANNEL = 'expire-channel'
 
 /** The method of proofs that consist of a signature by the agent's key alone. Stored in the database. */
 export const ANSWER = 'answer'

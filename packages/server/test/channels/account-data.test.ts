@@ -65,7 +65,7 @@ test('deleting an account deletes its channels and every stored handle', async (
   await addChannel(prover, 'domain', 'begun.example.net')
   const path = `/api/account/agents/${revoked.did}/revoke`
   assert.equal((await prover.owner.post(path, { reason: 'retired' })).status, 200)
-  const traces = [...tokens, open, DOMAIN, 'begun.example.net', '"channel_id"', 'end-channel']
+  const traces = [...tokens, open, DOMAIN, 'begun.example.net', '"channel_id"', 'expire-channel']
   const before = await dump(fixture.service)
   for (const trace of traces) assert.ok(before.includes(trace), `${trace} is there before`)
 
