@@ -44,7 +44,7 @@ test(
       withRaw(settings, (raw) => raw.exec(`UPDATE channel_leases SET ${values}`))
     const held = () =>
       withRaw(settings, (raw) =>
-        raw.all('SELECT channel_id FROM channel_leases WHERE holder IS NOT NULL'),
+        raw.all('SELECT channel_id FROM channel_leases WHERE leased_by IS NOT NULL'),
       )
 
     const before = asked()
@@ -66,7 +66,7 @@ test(
     // These leases belong to a worker that died, and were written with the correct clock.
     clock.move(0)
     const now = Date.now()
-    await lease(`due_at = ${now - MINUTE}, holder = 'gone', held_until = ${now + 2 * MINUTE}`)
+    await lease(`due_at = ${now - MINUTE}, leased_by = 'gone', held_until = ${now + 2 * MINUTE}`)
     await sleep(SEVERAL_POLLS_MS)
     assert.deepEqual(askedSince(before), [1, 1, 1], 'a lease is a lease')
     clock.move(10)

@@ -31,7 +31,7 @@ interface LeasedCheck {
   /** The channel's id. */
   readonly id: string
   /** Identifies the lease: random, for this one check. */
-  readonly holder: string
+  readonly leasedBy: string
 }
 
 /**
@@ -46,12 +46,12 @@ export async function checkChannel(
   { dueBy, stopped }: CheckOptions,
 ): Promise<CheckEnd> {
   const { db } = deps
-  const check = { id, holder: Buffer.from(deps.randomBytes(12)).toString('base64url') }
+  const check = { id, leasedBy: Buffer.from(deps.randomBytes(12)).toString('base64url') }
   const now = deps.now()
   const terms = { now, until: now + LEASE_MS, dueBy }
-  if (!(await db.write((tx) => acquireLease(tx, id, check.holder, terms)))) return 'taken'
+  if (!(await db.write((tx) => acquireLease(tx, id, check.leasedBy, terms)))) return 'taken'
   const release = (notBefore: number) =>
-    db.write((tx) => releaseLease(tx, id, check.holder, notBefore))
+    db.write((tx) => releaseLease(tx, id, check.leasedBy, notBefore))
   try {
     const end = await checkUnderLease(deps, check, stopped)
     if (end !== null) return end
@@ -84,7 +84,7 @@ async function checkUnderLease(
   const kind = getKind(channelSources, channel.kind)
   const now = deps.now()
   if (!isCheckedByService(kind) || !isAlive(agent) || !isWorthChecking(channel, now)) {
-    await db.write((tx) => endLease(tx, check.id, check.holder, null))
+    await db.write((tx) => endLease(tx, check.id, check.leasedBy, null))
     return 'dropped'
   }
   const signal = AbortSignal.any([stopped, AbortSignal.timeout(CHECK_TIMEOUT_MS)])
@@ -104,7 +104,7 @@ interface FinishedCheck {
 async function finishCheck(
   { now, channelSources, randomBytes }: ChannelDeps,
   tx: Tx,
-  { id, holder }: LeasedCheck,
+  { id, leasedBy }: LeasedCheck,
   { before, observation }: FinishedCheck,
 ): Promise<CheckEnd> {
   const at = now()
@@ -112,7 +112,7 @@ async function finishCheck(
   const agent = channel && (await agentByTail(tx.db, channel.tail))
   if (channel === undefined || agent === undefined) return 'dropped'
   if (!isAlive(agent)) {
-    await endLease(tx, id, holder, null)
+    await endLease(tx, id, leasedBy, null)
     return 'dropped'
   }
   const kind = getKind(channelSources, channel.kind)
@@ -120,7 +120,7 @@ async function finishCheck(
   const isVoid = observation.token === 'fresh' && channel.proof_token !== before.proof_token
   const result = isVoid ? UNKNOWN_RESULT : observation
   const effect = applyCheckResult(channel, result, kind.freshForMs, at)
-  const held = await endLease(tx, id, holder, withJitter(effect.dueAt, at, randomBytes))
+  const held = await endLease(tx, id, leasedBy, withJitter(effect.dueAt, at, randomBytes))
   if (!held || isVoid) return 'dropped'
   await recordCheck(tx, { agent, channel, effect, observation, at })
   return observation.outcome

@@ -41,7 +41,7 @@ export function checksOfAgent(db: Db, tail: string): Promise<ChannelCheckRow[]> 
 export async function scheduleCheck(tx: Tx, channelId: string, dueAt: number | null) {
   await tx.db
     .insertInto('channel_leases')
-    .values({ channel_id: channelId, due_at: dueAt, holder: null, held_until: 0 })
+    .values({ channel_id: channelId, due_at: dueAt, leased_by: null, held_until: 0 })
     .onConflict((conflict) => conflict.column('channel_id').doUpdateSet({ due_at: dueAt }))
     .execute()
 }
@@ -67,18 +67,18 @@ export interface LeaseTerms {
 
 /**
  * Takes the lease of a channel. Of several nodes one succeeds, and holds it until it ends the lease or the lease times out.
- * @param holder identifies the lease: random, for one check
+ * @param leasedBy identifies the lease: random, for one check
  * @returns false if another check holds it, or the channel is not due
  */
 export async function acquireLease(
   tx: Tx,
   channelId: string,
-  holder: string,
+  leasedBy: string,
   { now, until, dueBy }: LeaseTerms,
 ): Promise<boolean> {
   let query = tx.db
     .updateTable('channel_leases')
-    .set({ holder, held_until: until })
+    .set({ leased_by: leasedBy, held_until: until })
     .where('channel_id', '=', channelId)
     .where('held_until', '<=', now)
   if (dueBy !== null) query = query.where('due_at', '<=', dueBy)
@@ -93,14 +93,14 @@ export async function acquireLease(
 export async function endLease(
   tx: Tx,
   channelId: string,
-  holder: string,
+  leasedBy: string,
   dueAt: number | null,
 ): Promise<boolean> {
   const ended = await tx.db
     .updateTable('channel_leases')
-    .set({ due_at: dueAt, holder: null, held_until: 0 })
+    .set({ due_at: dueAt, leased_by: null, held_until: 0 })
     .where('channel_id', '=', channelId)
-    .where('holder', '=', holder)
+    .where('leased_by', '=', leasedBy)
     .returning('channel_id')
     .execute()
   return ended.length > 0
@@ -113,18 +113,18 @@ export async function endLease(
 export async function releaseLease(
   tx: Tx,
   channelId: string,
-  holder: string,
+  leasedBy: string,
   notBefore: number,
 ): Promise<void> {
   await tx.db
     .updateTable('channel_leases')
     .set((eb) => ({
-      holder: null,
+      leased_by: null,
       held_until: 0,
       due_at: eb.case().when('due_at', '<', notBefore).then(notBefore).else(eb.ref('due_at')).end(),
     }))
     .where('channel_id', '=', channelId)
-    .where('holder', '=', holder)
+    .where('leased_by', '=', leasedBy)
     .execute()
 }
 

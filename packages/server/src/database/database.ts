@@ -255,7 +255,7 @@ export interface ChannelLeaseRow {
   /** Null: no check is scheduled. */
   due_at: number | null
   /** Random identifier of the check that holds the lease. */
-  holder: string | null
+  leased_by: string | null
   held_until: number
 }
 

@@ -103,10 +103,10 @@ export class DueDeliveries {
   /** Delivers what waits at an endpoint, until an attempt fails or the turn is over. */
   async #takeTurn(id: string, stopped: AbortSignal): Promise<boolean> {
     const { db, now } = this.#deps
-    const holder = Buffer.from(this.#deps.randomBytes(12)).toString('base64url')
+    const leased_by = Buffer.from(this.#deps.randomBytes(12)).toString('base64url')
     const began = now()
     const terms = { now: began, until: began + LEASE_MS }
-    let endpoint = await db.write((tx) => leaseEndpoint(tx, { id, holder }, terms))
+    let endpoint = await db.write((tx) => leaseEndpoint(tx, { id, leased_by }, terms))
     while (endpoint !== undefined && !stopped.aborted && now() - began < TURN_MS) {
       const delivery = await nextDelivery(db.read, id)
       if (delivery === undefined) break

@@ -4,7 +4,7 @@ import type { Db, Tx } from '../database/database.ts'
 import type { WebhookEndpointRow } from '../database/schema/webhook-rows.ts'
 
 /** An endpoint, and the attempt that holds it. */
-export type HeldEndpoint = Pick<WebhookEndpointRow, 'id' | 'holder'>
+export type LeasedEndpoint = Pick<WebhookEndpointRow, 'id' | 'leased_by'>
 
 export async function insertEndpoint(tx: Tx, row: WebhookEndpointRow): Promise<void> {
   await tx.db.insertInto('webhook_endpoints').values(row).execute()
@@ -76,17 +76,17 @@ export async function dueEndpoints(db: Db, now: number, limit: number): Promise<
 
 /**
  * Takes the lease of an endpoint. Of several nodes one succeeds.
- * @param holder random, for one turn
+ * @param leased_by random, for one turn
  * @returns undefined if another node holds it, or it is not due, not active or gone
  */
 export function leaseEndpoint(
   tx: Tx,
-  { id, holder }: HeldEndpoint,
+  { id, leased_by }: LeasedEndpoint,
   { now, until }: { readonly now: number; readonly until: number },
 ): Promise<WebhookEndpointRow | undefined> {
   return tx.db
     .updateTable('webhook_endpoints')
-    .set({ holder, held_until: until })
+    .set({ leased_by, held_until: until })
     .where('id', '=', id)
     .where('state', '=', 'active')
     .where('due_at', '<=', now)
@@ -98,14 +98,14 @@ export function leaseEndpoint(
 /** Ends a turn. @param dueAt when the next one is due */
 export async function releaseEndpoint(
   tx: Tx,
-  { id, holder }: HeldEndpoint,
+  { id, leased_by }: LeasedEndpoint,
   dueAt: number,
 ): Promise<void> {
   await tx.db
     .updateTable('webhook_endpoints')
-    .set({ holder: null, held_until: 0, due_at: dueAt })
+    .set({ leased_by: null, held_until: 0, due_at: dueAt })
     .where('id', '=', id)
-    .where('holder', '=', holder)
+    .where('leased_by', '=', leased_by)
     .execute()
 }
 
@@ -115,14 +115,14 @@ export async function releaseEndpoint(
  */
 export function extendAfterSuccess(
   tx: Tx,
-  { id, holder }: HeldEndpoint,
+  { id, leased_by }: LeasedEndpoint,
   { at, until }: { readonly at: number; readonly until: number },
 ): Promise<WebhookEndpointRow | undefined> {
   return tx.db
     .updateTable('webhook_endpoints')
     .set({ failures: 0, failing_since: null, delivered_at: at, held_until: until })
     .where('id', '=', id)
-    .where('holder', '=', holder)
+    .where('leased_by', '=', leased_by)
     .where('state', '=', 'active')
     .returningAll()
     .executeTakeFirst()
@@ -131,18 +131,18 @@ export function extendAfterSuccess(
 /** Ends a turn with a failed attempt. @returns undefined if the lease is lost */
 export function releaseAfterFailure(
   tx: Tx,
-  { id, holder }: HeldEndpoint,
+  { id, leased_by }: LeasedEndpoint,
   { at, dueAt }: { readonly at: number; readonly dueAt: number },
 ): Promise<WebhookEndpointRow | undefined> {
   return tx.db
     .updateTable('webhook_endpoints')
     .set((eb) => ({
-      ...{ holder: null, held_until: 0, due_at: dueAt },
+      ...{ leased_by: null, held_until: 0, due_at: dueAt },
       failures: eb('failures', '+', 1),
       failing_since: eb.fn.coalesce('failing_since', eb.val(at)),
     }))
     .where('id', '=', id)
-    .where('holder', '=', holder)
+    .where('leased_by', '=', leased_by)
     .returningAll()
     .executeTakeFirst()
 }
@@ -164,7 +164,7 @@ export function disableEndpoint(
 ): Promise<WebhookEndpointRow | undefined> {
   return tx.db
     .updateTable('webhook_endpoints')
-    .set({ state: 'disabled', disabled_reason: reason, holder: null, held_until: 0 })
+    .set({ state: 'disabled', disabled_reason: reason, leased_by: null, held_until: 0 })
     .where('id', '=', id)
     .where('state', '<>', 'disabled')
     .returningAll()

@@ -92,7 +92,7 @@ export async function createEndpoint(
       ...{ state: 'active', disabled_reason: null, created_at: now() },
       after_seq: await beginListening(tx),
       ...{ due_at: 0, failures: 0, failing_since: null, delivered_at: null },
-      ...{ holder: null, held_until: 0 },
+      ...{ leased_by: null, held_until: 0 },
     }
     await insertEndpoint(tx, inserted)
     return inserted
@@ -172,7 +172,7 @@ export async function changeEndpoint(
 /** Earlier failures do not count. A turn in progress ends with its current attempt. */
 const STARTED_AGAIN = {
   ...{ due_at: 0, failures: 0, failing_since: null },
-  ...{ holder: null, held_until: 0 },
+  ...{ leased_by: null, held_until: 0 },
 } as const
 
 async function stateChange(tx: Tx, before: WebhookEndpointRow, state: 'active' | 'paused') {

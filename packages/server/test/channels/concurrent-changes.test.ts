@@ -104,7 +104,7 @@ test('a channel of an agent that is revoked during a check is not verified', asy
   release()
   assert.equal(jsonOf<OwnerChannel>(await checked).state, 'pending')
   const [lease] = await rowsOf(fixture, 'channel_leases')
-  assert.deepEqual({ ...lease }, { ...lease, due_at: null, holder: null, held_until: 0 })
+  assert.deepEqual({ ...lease }, { ...lease, due_at: null, leased_by: null, held_until: 0 })
   assert.deepEqual(await channelHistory(fixture, prover), ['agent.grade_changed C E'])
   assert.deepEqual((await publicView(fixture, prover)).channels, [])
 })

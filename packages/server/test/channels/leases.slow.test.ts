@@ -151,13 +151,13 @@ suite('several nodes on one database', () => {
     // After this, no check of this node is in progress.
     await node.checks.stop()
     assert.deepEqual([endedOf(node), (await checksOf(node)).length], [{}, before])
-    assert.deepEqual((await leaseOf(node)).holder, 'died')
+    assert.deepEqual((await leaseOf(node)).leased_by, 'died')
 
     const later = await startNode(t, fixture, { ahead: () => DAY + 2 * MINUTE })
     await runAll(later)
 
     await ended(later, { proven: 1 })
-    assert.deepEqual((await leaseOf(later)).holder, null)
+    assert.deepEqual((await leaseOf(later)).leased_by, null)
   })
 
   test('discard the result of a check whose lease was lost', async (t) => {
@@ -175,7 +175,7 @@ suite('several nodes on one database', () => {
     })
     const other = await startNode(t, fixture, { ahead: () => DAY + 3 * MINUTE })
     await slow.checks.run()
-    await until(async () => (await leaseOf(slow)).holder !== null)
+    await until(async () => (await leaseOf(slow)).leased_by !== null)
     const before = (await checksOf(other)).length
     await runAll(other)
     const lease = await leaseOf(other)
@@ -253,19 +253,19 @@ suite('a node', () => {
       }),
     })
     await node.checks.run()
-    await until(async () => (await leaseOf(node)).holder !== null)
+    await until(async () => (await leaseOf(node)).leased_by !== null)
     const before = (await checksOf(node)).length
 
     await node.checks.stop()
 
     const leases = await node.db.read.selectFrom('channel_leases').selectAll().execute()
-    for (const { holder, held_until, due_at } of leases) {
-      assert.deepEqual([holder, held_until], [null, 0])
+    for (const { leased_by, held_until, due_at } of leases) {
+      assert.deepEqual([leased_by, held_until], [null, 0])
       assert.ok(due_at !== null && due_at <= node.now())
     }
     assert.equal((await checksOf(node)).length, before)
     await node.checks.run()
-    assert.equal((await leaseOf(node)).holder, null, 'and begins no more')
+    assert.equal((await leaseOf(node)).leased_by, null, 'and begins no more')
     assert.deepEqual(node.errors, [])
   })
 })
@@ -280,15 +280,15 @@ test('a service stops at once while a check hangs, and the next service checks t
   fixture.dns[0]?.fail('*', 'silence')
   const { read } = fixture.service.operator.db
   const held = async () =>
-    (await read.selectFrom('channel_leases').select('holder').executeTakeFirst())?.holder
+    (await read.selectFrom('channel_leases').select('leased_by').executeTakeFirst())?.leased_by
   clock.ahead = DAY
   await untilTicked(fixture.service, async () => (await held()) !== null)
 
   await fixture.service.stop()
 
   const node = await startNode(t, fixture)
-  const { holder, held_until } = await leaseOf(node)
-  assert.deepEqual([holder, held_until], [null, 0])
+  const { leased_by, held_until } = await leaseOf(node)
+  assert.deepEqual([leased_by, held_until], [null, 0])
   fixture.dns[0]?.fail('*', null)
   await runAll(node)
   await ended(node, { proven: 1 })

@@ -60,7 +60,7 @@ test('the service does not check runtimes: a requested check is refused, and no 
   assertRefused(await owner.post(`${address}/check`), 400, 'VALIDATION_ERROR', /agent itself/)
   const leases = () => agent.service.operator.db.read.selectFrom('channel_leases').selectAll()
   assert.deepEqual(
-    (await leases().execute()).map(({ due_at, holder }) => [due_at, holder]),
+    (await leases().execute()).map(({ due_at, leased_by }) => [due_at, leased_by]),
     [[null, null]],
   )
   agent.clock.move(29 * DAY_MS)

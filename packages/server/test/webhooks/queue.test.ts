@@ -107,8 +107,8 @@ async function untilIdle(
   await until(async () => {
     for (const node of nodes) await node.run()
     const { read } = world.operator.db
-    const held = await read.selectFrom('webhook_endpoints').select('holder').execute()
-    return held.every(({ holder }) => holder === null) && (await condition())
+    const held = await read.selectFrom('webhook_endpoints').select('leased_by').execute()
+    return held.every(({ leased_by }) => leased_by === null) && (await condition())
   })
 }
 
@@ -208,7 +208,7 @@ test('if a node dies between sending and recording, another sends again with the
   await operator.db.write(async ({ db }) => {
     const untried = { state: 'pending', attempts: 0, attempted_at: null, status: null } as const
     await db.updateTable('webhook_deliveries').set(untried).execute()
-    const lease = { holder: 'dead', held_until: deps.now() + 60 * SECOND_MS }
+    const lease = { leased_by: 'dead', held_until: deps.now() + 60 * SECOND_MS }
     await db.updateTable('webhook_endpoints').set(lease).where('id', '=', webhookId).execute()
   })
   const node = world.node()

@@ -108,7 +108,7 @@ export async function insertEmail(
     readonly created_at: number
   },
 ): Promise<void> {
-  const fresh = { attempts: 0, holder: null, held_until: 0, interruptions: 0 }
+  const fresh = { attempts: 0, leased_by: null, held_until: 0, interruptions: 0 }
   await tx.db
     .insertInto('email_outbox')
     .values({ ...email, ...fresh, due_at: email.created_at })

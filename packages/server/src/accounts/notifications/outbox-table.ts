@@ -14,24 +14,24 @@ export function dueEmails(db: Db, now: number, limit: number): Promise<EmailOutb
 }
 
 /**
- * Takes the lease of an e-mail. Of several nodes one succeeds. An e-mail that still has a holder was interrupted: nobody knows
+ * Takes the lease of an e-mail. Of several nodes one succeeds. An e-mail that is still leased was interrupted: nobody knows
  * whether the SMTP server has it.
- * @param holder random, for one attempt
+ * @param leased_by random, for one attempt
  * @returns undefined if another attempt holds it, or it is gone
  */
 export function leaseEmail(
   tx: Tx,
-  { id, holder }: Pick<EmailOutboxRow, 'id' | 'holder'>,
+  { id, leased_by }: Pick<EmailOutboxRow, 'id' | 'leased_by'>,
   { now, until }: { readonly now: number; readonly until: number },
 ): Promise<EmailOutboxRow | undefined> {
   return tx.db
     .updateTable('email_outbox')
     .set((eb) => ({
-      holder,
+      leased_by,
       held_until: until,
       interruptions: eb
         .case()
-        .when('holder', 'is not', null)
+        .when('leased_by', 'is not', null)
         .then(eb('interruptions', '+', 1))
         .else(eb.ref('interruptions'))
         .end(),
@@ -46,12 +46,12 @@ export function leaseEmail(
 /** Deletes an e-mail whose attempt has ended. @returns false if another attempt has taken it meanwhile */
 export async function deleteEmail(
   tx: Tx,
-  { id, holder }: Pick<EmailOutboxRow, 'id' | 'holder'>,
+  { id, leased_by }: Pick<EmailOutboxRow, 'id' | 'leased_by'>,
 ): Promise<boolean> {
   const deleted = await tx.db
     .deleteFrom('email_outbox')
     .where('id', '=', id)
-    .where('holder', '=', holder)
+    .where('leased_by', '=', leased_by)
     .returning('id')
     .execute()
   return deleted.length > 0
@@ -60,14 +60,14 @@ export async function deleteEmail(
 /** Ends an attempt. @param change when to try again, and what is known about this attempt */
 export async function releaseEmail(
   tx: Tx,
-  { id, holder }: Pick<EmailOutboxRow, 'id' | 'holder'>,
+  { id, leased_by }: Pick<EmailOutboxRow, 'id' | 'leased_by'>,
   change: Partial<Pick<EmailOutboxRow, 'due_at' | 'attempts' | 'interruptions'>>,
 ): Promise<void> {
   await tx.db
     .updateTable('email_outbox')
-    .set({ ...change, holder: null, held_until: 0 })
+    .set({ ...change, leased_by: null, held_until: 0 })
     .where('id', '=', id)
-    .where('holder', '=', holder)
+    .where('leased_by', '=', leased_by)
     .execute()
 }
 

@@ -107,9 +107,9 @@ async function sendEmail(
   report: (error: unknown) => void,
 ): Promise<EmailOutcome | null> {
   const { db, now, mailer } = deps
-  const holder = Buffer.from(deps.randomBytes(12)).toString('base64url')
+  const leased_by = Buffer.from(deps.randomBytes(12)).toString('base64url')
   const terms = { now: now(), until: now() + LEASE_MS }
-  const row = await db.write((tx) => leaseEmail(tx, { id, holder }, terms))
+  const row = await db.write((tx) => leaseEmail(tx, { id, leased_by }, terms))
   if (row === undefined) return null
   const email = await composeEmail(deps, row)
   if (email === null) {

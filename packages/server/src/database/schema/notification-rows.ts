@@ -51,7 +51,7 @@ export interface EmailOutboxRow {
   /** Attempts that the SMTP server has not accepted. */
   attempts: number
   /** The attempt in progress. */
-  holder: string | null
+  leased_by: string | null
   held_until: number
   /** Attempts after which nobody knows whether the SMTP server has accepted the e-mail. */
   interruptions: number

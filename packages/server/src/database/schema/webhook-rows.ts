@@ -32,7 +32,7 @@ export interface WebhookEndpointRow {
   failing_since: number | null
   delivered_at: number | null
   /** The turn of a node that is delivering. */
-  holder: string | null
+  leased_by: string | null
   held_until: number
 }
 

@@ -92,7 +92,7 @@ async function untilLeft({ operator }: World, nodes: readonly DueEmails[], left:
   await until(async () => {
     for (const node of nodes) void node.run()
     const rows = await operator.db.read.selectFrom('email_outbox').selectAll().execute()
-    return rows.length === left && rows.every((row) => row.holder === null)
+    return rows.length === left && rows.every((row) => row.leased_by === null)
   })
 }
 
@@ -123,8 +123,8 @@ test('an e-mail is tried again later, and given up after days, which the dashboa
   await world.notify('one')
   const attempts = async () => {
     const { read } = world.operator.db
-    const rows = await read.selectFrom('email_outbox').select(['attempts', 'holder']).execute()
-    return rows[0]?.holder === null ? rows[0].attempts : null
+    const rows = await read.selectFrom('email_outbox').select(['attempts', 'leased_by']).execute()
+    return rows[0]?.leased_by === null ? rows[0].attempts : null
   }
   for (let i = 1; i <= 3; i++) {
     await until(async () => {
@@ -167,8 +167,8 @@ test('if nobody knows whether the server has an e-mail, it is sent once more wit
   await until(async () => {
     await node.run()
     const { read } = world.operator.db
-    const rows = await read.selectFrom('email_outbox').select(['attempts', 'holder']).execute()
-    return rows[0]?.attempts === 1 && rows[0].holder === null
+    const rows = await read.selectFrom('email_outbox').select(['attempts', 'leased_by']).execute()
+    return rows[0]?.attempts === 1 && rows[0].leased_by === null
   })
   clock.ahead += 10 * MINUTE_MS
   await untilLeft(world, [node], 0)
@@ -183,7 +183,7 @@ test('if nobody knows whether the server has an e-mail, it is sent once more wit
     world.operator.db.write((tx) =>
       tx.db
         .updateTable('email_outbox')
-        .set({ holder: 'dead', held_until: Date.now() + clock.ahead + MINUTE_MS, interruptions })
+        .set({ leased_by: 'dead', held_until: Date.now() + clock.ahead + MINUTE_MS, interruptions })
         .execute(),
     )
   await die(0)
@@ -216,5 +216,5 @@ test('a server that says nothing holds no more than two attempts, and stopping e
   await node.stop()
   const rows = await world.operator.db.read.selectFrom('email_outbox').selectAll().execute()
   assert.equal(rows.length, 4)
-  assert.ok(rows.every(({ holder, interruptions }) => holder === null && interruptions === 0))
+  assert.ok(rows.every(({ leased_by, interruptions }) => leased_by === null && interruptions === 0))
 })

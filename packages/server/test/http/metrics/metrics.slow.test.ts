@@ -183,7 +183,14 @@ test('the metrics show how many e-mails wait, and the age of the oldest', async 
     { id: 'a', created_at: Date.now() - hour, due_at: Date.now() + hour },
     { id: 'b', created_at: Date.now() - 2 * hour, due_at: Date.now() + 2 * hour },
     { id: 'c', created_at: Date.now() - 9 * hour, due_at: null },
-  ].map((row) => ({ ...email, ...row, attempts: 1, holder: null, held_until: 0, interruptions: 0 }))
+  ].map((row) => ({
+    ...email,
+    ...row,
+    attempts: 1,
+    leased_by: null,
+    held_until: 0,
+    interruptions: 0,
+  }))
   await service.operator.db.write((tx) => tx.db.insertInto('email_outbox').values(rows).execute())
   const after = await scrape()
   assert.equal(after.get('countersign_emails_queued'), 2)

@@ -51,7 +51,7 @@ async function inAFile(t: TestContext): Promise<{ service: TestService; dids: st
       await insertProvenChannel(tx, tail, { ...place, id })
       await tx.db
         .insertInto('channel_leases')
-        .values({ channel_id: id, due_at: 1, holder: null, held_until: 0 })
+        .values({ channel_id: id, due_at: 1, leased_by: null, held_until: 0 })
         .execute()
       const check = { channel_id: id, at: 2 ** 45, outcome: 'proven', perspectives: '[]' } as const
       await tx.db.insertInto('channel_checks').values(check).execute()

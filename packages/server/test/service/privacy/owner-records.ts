@@ -74,7 +74,13 @@ export async function insertOwnerRecords(
       .insertInto('email_outbox')
       .values({
         ...{ ...mail, id: `id-${unique}`, address_id: `id-${unique}`, notification_id: null },
-        ...{ due_at: now + 86_400_000, attempts: 0, holder: null, held_until: 0, interruptions: 0 },
+        ...{
+          due_at: now + 86_400_000,
+          attempts: 0,
+          leased_by: null,
+          held_until: 0,
+          interruptions: 0,
+        },
       })
       .execute()
     await db
@@ -98,7 +104,7 @@ export async function insertOwnerRecords(
         },
         ...{ previous_salt: unique, previous_until: now + 86_400_000 },
         ...{ created_at: now, after_seq: 0, due_at: 0, failures: 0, failing_since: null },
-        ...{ delivered_at: null, holder: null, held_until: 0 },
+        ...{ delivered_at: null, leased_by: null, held_until: 0 },
       })
       .execute()
     await db

@@ -162,7 +162,7 @@ create table email_outbox (
   created_at bigint not null,
   due_at bigint,
   attempts integer not null default 0,
-  holder ${text},
+  leased_by ${text},
   held_until bigint not null default 0,
   interruptions integer not null default 0
 );

@@ -127,7 +127,7 @@ create table channel_checks (
 create table channel_leases (
   channel_id ${text} primary key,
   due_at bigint,
-  holder ${text},
+  leased_by ${text},
   held_until bigint not null default 0
 );
 create index channel_leases_due on channel_leases (due_at);

@@ -70,7 +70,7 @@ create table webhook_endpoints (
   failures integer not null default 0,
   failing_since bigint,
   delivered_at bigint,
-  holder ${text},
+  leased_by ${text},
   held_until bigint not null default 0,
   previous_salt ${text},
   previous_until bigint,
