@@ -25,7 +25,11 @@ export interface Io {
 export function processIo(): Io {
   const { stdin, stdout, stderr, env } = process
   return {
-    ...{ stdin, stdout, stderr, env, fetch },
+    stdin,
+    stdout,
+    stderr,
+    env,
+    fetch,
     cwd: process.cwd(),
     home: homedir(),
     npxPackage: npxPackage(process.argv[1] ?? ''),

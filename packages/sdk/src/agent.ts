@@ -216,7 +216,9 @@ export class Agent {
     const did = this.#requireDid()
     const created = Math.floor(this.#now() / 1000)
     const claim = {
-      ...{ authority: new URL(this.#issuer).host, publicKey: this.#signer.publicKey, created },
+      authority: new URL(this.#issuer).host,
+      publicKey: this.#signer.publicKey,
+      created,
       expires: created + DIRECTORY_PROOF_MAX_LIFETIME,
     }
     const proof = await signDirectory(claim, (message) => this.#signer.sign(message))

@@ -164,8 +164,16 @@ function print(verified: VerifiedLog, statePath: string, cli: Invocation): void 
   ] as const
   cli.print(
     {
-      ...{ origin, size, root: encodeBase64(root), verifierKey, keyOrigin, entries, witnesses },
-      ...{ violations, violationCount: verified.violationCount, state: statePath },
+      origin,
+      size,
+      root: encodeBase64(root),
+      verifierKey,
+      keyOrigin,
+      entries,
+      witnesses,
+      violations,
+      violationCount: verified.violationCount,
+      state: statePath,
     },
     `${cli.verdict(isValid, title)}\n\n${fields(rows)}`,
   )

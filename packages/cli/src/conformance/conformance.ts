@@ -85,7 +85,8 @@ export async function checkConformance(options: ConformanceOptions): Promise<Con
   const { shortName, idHeader } = kit.naming
   return {
     url: service.origin,
-    ...{ shortName, idHeader },
+    shortName,
+    idHeader,
     conforms: count('fail') === 0,
     passed: count('pass'),
     failed: count('fail'),

@@ -92,14 +92,18 @@ export class MockIssuer {
     const did = didOf(this.#site.naming, agent.tail)
     const { grade, policyVersion, verification } = this.#evidenceOf(agent, 'active')
     const claims: CertificateClaims = {
-      ...{ iss: origin, sub: did, ...this.#times(LIFETIMES.certificate), jti: randomUUID() },
+      iss: origin,
+      sub: did,
+      ...this.#times(LIFETIMES.certificate),
+      jti: randomUUID(),
       vct: `${origin}/credentials/agent-certificate`,
       cnf: { jwk: jwkOf(key.publicKey) },
       status: { status_list: { uri: origin + STATUS_LIST_PATH, idx: this.#entryOf(key) } },
       identityMethod: verification?.provider ?? null,
       identityLevel: verification === null ? 'unverified' : 'verified',
       assurance: verification?.assurance ?? null,
-      ...{ grade, policyVersion },
+      grade,
+      policyVersion,
       keySequence: agent.keys.indexOf(key) + 1,
       keyChangedAt: new Date(CLAIMED_AT).toISOString(),
       did_web: didWebOf(new URL(origin).host, did),
@@ -110,7 +114,8 @@ export class MockIssuer {
   /** `GET /api/v1/agent/{did}/staple` */
   staple(agent: MockAgent, alg?: JwsAlgorithm): Promise<string> {
     const claims: StapleClaims = {
-      ...{ iss: this.#site.origin, sub: didOfMock(this.#site, agent) },
+      iss: this.#site.origin,
+      sub: didOfMock(this.#site, agent),
       cnf: { jkt: currentKey(agent).keyThumbprint },
       agentStatus: agent.status,
       grade: this.#evidenceOf(agent, agent.status).grade,
@@ -156,8 +161,11 @@ export class MockIssuer {
 
   #headClaims(lifetime: number): FeedHeadClaims {
     return {
-      ...{ iss: this.#site.origin, ...this.#times(lifetime) },
-      ...{ epoch: this.#epoch, seq: 0, asOf: Math.floor(this.#site.now()) },
+      iss: this.#site.origin,
+      ...this.#times(lifetime),
+      epoch: this.#epoch,
+      seq: 0,
+      asOf: Math.floor(this.#site.now()),
       digest: createHash('sha256').digest('base64url'),
     }
   }

@@ -73,15 +73,15 @@ export class OwnerMonitor implements EntryWatcher {
   #alertOf({ entry, index, leaf }: SeenEntry, why: string): Alert {
     const text = `Agent ${entry.did}: entry ${index} (${entry.type}) of the transparency log ${this.#origin} ${why}. If this was not you, revoke the agent and contact the operator.`
     return {
-      ...{ id: encodeBase64Url(leaf), type: 'agent.unexpected_entry', text },
-      ...{
-        did: entry.did,
-        origin: this.#origin,
-        index,
-        leaf: encodeBase64(leaf),
-        reason: why,
-        entry,
-      },
+      id: encodeBase64Url(leaf),
+      type: 'agent.unexpected_entry',
+      text,
+      did: entry.did,
+      origin: this.#origin,
+      index,
+      leaf: encodeBase64(leaf),
+      reason: why,
+      entry,
     }
   }
 }

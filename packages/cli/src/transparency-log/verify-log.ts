@@ -244,7 +244,9 @@ async function rewritten(
       const message = `Entry ${index} of ${checkpoint.origin} is not the one that was logged: its hash is not that of the tree.`
       const path = await proveInclusion(index, checkpoint.size, read)
       return new LogFault('LOG_REWRITTEN', message, {
-        ...{ index, entry: encodeBase64(bytes), leaf: encodeBase64(leaf) },
+        index,
+        entry: encodeBase64(bytes),
+        leaf: encodeBase64(leaf),
         logged: { leaf: encodeBase64(hash), path: path.map(encodeBase64) },
         checkpoint: signed,
       })

@@ -76,7 +76,9 @@ export class LogWatch {
     if (state !== null && isNew) this.#cli.log('An agent is new: the whole log is verified again.')
     const watcher = new OwnerMonitor({
       origin: source.prefix,
-      ...{ dids, ownKeys, before },
+      dids,
+      ownKeys,
+      before,
       seenBelow: state?.frontier.size ?? 0,
       onLearned: (did, thumbprint) =>
         this.#cli.warn(
@@ -84,7 +86,11 @@ export class LogWatch {
         ),
     })
     const verified = await verifyLog({
-      ...{ source, file, key, policy, watcher },
+      source,
+      file,
+      key,
+      policy,
+      watcher,
       all: state !== null && isNew,
     })
     if (state === null && verified.keyOrigin === 'learned') {

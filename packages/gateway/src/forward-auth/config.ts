@@ -174,7 +174,8 @@ export function readConfig(text: string, env: Env, previous?: Config): Config {
       ? previous.registry
       : collectMistake(mistakes, () => new Registry(values.service, { naming: names }))
   const policy = readPolicyAt(withLogPolicies(given.policy, mistakes), 'policy', {
-    ...{ mistakes, naming: naming ?? namingFor() },
+    mistakes,
+    naming: naming ?? namingFor(),
   })
   const usedChallenges = previous?.usedChallenges ?? memoryNonceStore()
   const sessions =

@@ -213,13 +213,24 @@ function certificateOf(verified: VerifiedToken): VerifiedCertificate {
   if (fault) throw new CountersignError('INVALID_TOKEN', `The certificate ${fault}`)
   const { identityMethod, identityLevel, assurance, policyVersion, keySequence } = claims
   return {
-    ...{ issuer: iss, did: sub, publicKey, keyThumbprint: keyThumbprint(publicKey) },
-    ...{ keySequence, keyChangedAt: claims.keyChangedAt, identityMethod, identityLevel },
+    issuer: iss,
+    did: sub,
+    publicKey,
+    keyThumbprint: keyThumbprint(publicKey),
+    keySequence,
+    keyChangedAt: claims.keyChangedAt,
+    identityMethod,
+    identityLevel,
     assurance: assurance as Assurance | null,
     grade: claims.grade as Grade,
-    ...{ policyVersion, didWeb: claims.did_web, log: claims.log ?? null },
-    ...{ issuedAt: claims.iat * 1000, expiresAt: claims.exp * 1000 },
-    ...{ statusList: { uri, idx }, statusAsOf: null, kid: verified.token.header.kid },
+    policyVersion,
+    didWeb: claims.did_web,
+    log: claims.log ?? null,
+    issuedAt: claims.iat * 1000,
+    expiresAt: claims.exp * 1000,
+    statusList: { uri, idx },
+    statusAsOf: null,
+    kid: verified.token.header.kid,
   }
 }
 
