@@ -85,7 +85,7 @@ export type RequestAnswer =
   | { readonly kind: 'malformed'; readonly message: string }
 
 /** Verifies a request whose body is given as bytes, or undefined. */
-export type VerifyReceived = (
+export type VerifySignedRequest = (
   request: SignedRequest,
   body: Uint8Array | undefined,
 ) => Promise<SignatureResult>
@@ -95,7 +95,7 @@ export type VerifyReceived = (
  * @throws CodedError, StorageFailure for faults of the service, never for the input
  */
 export async function checkRequest(
-  verify: VerifyReceived,
+  verify: VerifySignedRequest,
   form: RequestForm,
 ): Promise<RequestAnswer> {
   try {

@@ -78,7 +78,7 @@ export async function checkRoutes(app: App, context: PageRouteContext): Promise<
           body: field('body'),
           audience: field('audience'),
         }
-        const answer = await checkRequest(context.verifyReceived, asked)
+        const answer = await checkRequest(context.verifySignedRequest, asked)
         const page = await contextFor(context, request, reply)
         return send(reply, pages.make.checkRequestPage(page, { asked, answer }))
       },

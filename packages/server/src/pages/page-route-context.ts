@@ -2,7 +2,7 @@ import type { VerifyRequest, VerifyResponse } from '@countersign/protocol'
 import type { PageReadDeps } from '../agents/find-agent.ts'
 import type { BoundChallengeDeps } from '../agents/verification/bound-challenge.ts'
 import type { LoggedKeys } from '../log/read-log.ts'
-import type { VerifyReceived } from './check-request.ts'
+import type { VerifySignedRequest } from './check-request.ts'
 import type { Pages } from './load.ts'
 import type { PreviewImages } from './preview-images.ts'
 
@@ -12,7 +12,7 @@ export interface PageRouteContext {
   readonly pages: Pages
   readonly previews: PreviewImages
   readonly verify: (request: VerifyRequest) => Promise<VerifyResponse>
-  readonly verifyReceived: VerifyReceived
+  readonly verifySignedRequest: VerifySignedRequest
   readonly challenges: BoundChallengeDeps
   readonly loggedKeys: LoggedKeys
 }

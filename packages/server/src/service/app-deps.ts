@@ -18,7 +18,7 @@ import { rotate } from '../agents/keys/rotate.ts'
 import type { AgentReadModel } from '../agents/read-model/agent-read-model.ts'
 import { verifyChallenge } from '../agents/verification/verify-challenge.ts'
 import {
-  checkSignedRequest,
+  signedRequestVerdict,
   verifySignedRequest,
 } from '../agents/verification/verify-signed-request.ts'
 import type { Settings } from '../base/config.ts'
@@ -123,8 +123,8 @@ export function appDeps(settings: Settings, log: Logger, parts: ServiceParts): A
       metrics.verifications.count(verifyChallenge(verifyDeps, request), ({ verified }) =>
         verified ? 'verified' : 'not_active',
       ),
-    verifyRequest: (request: SignedRequest) => verifySignedRequest(verifyDeps, request),
-    verifyReceived: (request, body) => checkSignedRequest(verifyDeps, request, body),
+    verifyRequest: (request: SignedRequest) => signedRequestVerdict(verifyDeps, request),
+    verifySignedRequest: (request, body) => verifySignedRequest(verifyDeps, request, body),
     runtime: {
       challenge: (reference: string) => challengeRuntime(runtimeDeps, reference),
       answer: (reference: string, answer: RuntimeAnswer) =>

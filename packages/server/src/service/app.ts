@@ -59,7 +59,7 @@ import { type AheadOfRouter, type App, type BareAppDeps, bareApp } from '../http
 import { logRoutes } from '../log/log-routes.ts'
 import type { LoggedKeys } from '../log/read-log.ts'
 import type { TransparencyLog } from '../log/transparency-log.ts'
-import type { VerifyReceived } from '../pages/check-request.ts'
+import type { VerifySignedRequest } from '../pages/check-request.ts'
 import { serveDashboard } from '../pages/dashboard/dashboard-routes.ts'
 import { developmentMailRoute } from '../pages/development-mail-routes.ts'
 import { docsRoutes, skillRoutes } from '../pages/docs/docs-routes.ts'
@@ -96,7 +96,7 @@ export interface AppDeps extends Omit<BareAppDeps, 'aheadOfRouter' | 'answerRout
   readonly claim: (request: ClaimRequest) => Promise<Did>
   readonly verify: (request: VerifyRequest) => Promise<VerifyResponse>
   readonly verifyRequest: (request: SignedRequest) => Promise<SignedRequestVerdict>
-  readonly verifyReceived: VerifyReceived
+  readonly verifySignedRequest: VerifySignedRequest
   readonly runtime: RuntimeRouteDeps
   readonly renounce: RenounceRouteDeps['renounce']
   readonly proveDirectory: DirectoryProofRouteDeps['proveDirectory']
@@ -159,7 +159,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     read: { ...deps.read, db: deps.owners.db.read },
     pages,
     verify: deps.verify,
-    verifyReceived: deps.verifyReceived,
+    verifySignedRequest: deps.verifySignedRequest,
     challenges: deps.owners,
     loggedKeys: deps.loggedKeys,
     previewLimiter: deps.loadShedder.limiters.previews,

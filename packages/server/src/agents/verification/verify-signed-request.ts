@@ -21,7 +21,7 @@ import type { VerifyDeps } from './verify-challenge.ts'
  * Nothing is fetched, and nothing is recorded.
  * @throws CodedError VALIDATION_ERROR, UNAVAILABLE; StorageFailure
  */
-export async function verifySignedRequest(
+export async function signedRequestVerdict(
   deps: VerifyDeps,
   request: SignedRequest,
 ): Promise<SignedRequestVerdict> {
@@ -45,7 +45,7 @@ export async function verifySignedRequest(
  * @param body the bytes as received; undefined if they were not given
  * @throws CodedError VALIDATION_ERROR, UNAVAILABLE; StorageFailure
  */
-export function checkSignedRequest(
+export function verifySignedRequest(
   deps: VerifyDeps,
   request: SignedRequest,
   body: Uint8Array | undefined,
