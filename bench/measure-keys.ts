@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { Agent } from 'node:http'
 import { join } from 'node:path'
-import { insertRecovery } from '../packages/server/src/agents/keys/key-recovery-table.ts'
+import { insertRecovery } from '../packages/server/src/agents/keys/key-table.ts'
 import { openDatabase } from '../packages/server/src/database/open-database.ts'
 import { hashToken } from '../packages/server/src/secrets/hash-token.ts'
 import { EFFECTS } from '../packages/server/src/service/effects.ts'

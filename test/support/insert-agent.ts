@@ -2,7 +2,7 @@ import {
   insertAgent as insert,
   type NewAgent,
 } from '../../packages/server/src/agents/claims/claim-table.ts'
-import { thumbprintBytes } from '../../packages/server/src/agents/keys/key-thumbprint-table.ts'
+import { thumbprintBytes } from '../../packages/server/src/agents/keys/key-table.ts'
 import type { Tx } from '../../packages/server/src/database/database.ts'
 
 /** Inserts an agent without an event, as no service does. */

@@ -1,5 +1,5 @@
 import { agentByTail } from '../../packages/server/src/agents/agent-table.ts'
-import { thumbprintBytes } from '../../packages/server/src/agents/keys/key-thumbprint-table.ts'
+import { thumbprintBytes } from '../../packages/server/src/agents/keys/key-table.ts'
 import type { Database } from '../../packages/server/src/database/database.ts'
 import { appendAgentEvent } from '../../packages/server/src/database/event-table.ts'
 

@@ -11,7 +11,7 @@ import {
 } from '@countersign/protocol'
 import { agentByTail } from '../agents/agent-table.ts'
 import { findAgent } from '../agents/find-agent.ts'
-import { isCompromised } from '../agents/keys/agent-key-table.ts'
+import { isCompromised } from '../agents/keys/key-table.ts'
 import type { AgentReadModel } from '../agents/read-model/agent-read-model.ts'
 import {
   type BoundChallengeDeps,

@@ -18,7 +18,7 @@ import {
 } from '@countersign/protocol'
 import { agentByTail } from '../agents/agent-table.ts'
 import { burnKey, revokeAgent, setStatus } from '../agents/changes/set-status.ts'
-import { thumbprintBytes } from '../agents/keys/key-thumbprint-table.ts'
+import { thumbprintBytes } from '../agents/keys/key-table.ts'
 import type { Database, Db, Tx } from '../database/database.ts'
 import type { LogEpochRow, LogQueueRow } from '../database/schema/log-rows.ts'
 import { Ed25519Verifier } from '../secrets/ed25519.ts'

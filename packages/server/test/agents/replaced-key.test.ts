@@ -8,7 +8,7 @@ import { replaceKey } from '../../../../test/support/replace-key.ts'
 import { claimAgent, startTestService, type TestService } from '../../../../test/support/service.ts'
 import { until } from '../../../../test/support/until.ts'
 import { agentByTail } from '../../src/agents/agent-table.ts'
-import { isCompromised, keysOfAgent } from '../../src/agents/keys/agent-key-table.ts'
+import { isCompromised, keysOfAgent } from '../../src/agents/keys/key-table.ts'
 
 const PATIENCE_MS = 20_000
 

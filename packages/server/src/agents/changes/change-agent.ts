@@ -11,8 +11,7 @@ import {
   touchAgent,
   updateStatus,
 } from '../agent-table.ts'
-import { replaceCurrentKey } from '../keys/agent-key-table.ts'
-import { thumbprintBytes } from '../keys/key-thumbprint-table.ts'
+import { replaceCurrentKey, thumbprintBytes } from '../keys/key-table.ts'
 import { updateProfileColumns } from '../manage/own-agent-table.ts'
 import type { Change, ChangeType, Told } from './change.ts'
 import { eventOf, isSpread, logRowOf, notificationOf, RULES } from './changes.ts'

@@ -2,12 +2,12 @@ import { KEY_COMPROMISED } from '@countersign/protocol'
 import { ownerById } from '../../accounts/owner-table.ts'
 import type { AgentRow, Db, Tx } from '../../database/database.ts'
 import { OWNER_SUSPENDED, unrevokedAgentsOfKey } from '../agent-table.ts'
-import { isCompromised } from '../keys/agent-key-table.ts'
 import {
   deleteSuspendedKey,
   insertSuspendedKey,
+  isCompromised,
   suspensionOfKey,
-} from '../keys/suspended-key-table.ts'
+} from '../keys/key-table.ts'
 import { type NewStatus, setStatus } from './set-status.ts'
 
 /** The reason why an agent cannot be active. */

@@ -1,9 +1,8 @@
 import { type AgentStatus, KEY_COMPROMISED } from '@countersign/protocol'
 import type { AgentRow, Tx } from '../../database/database.ts'
 import { unrevokedAgentsOfKey } from '../agent-table.ts'
-import { insertCompromisedKey, markCompromised } from '../keys/agent-key-table.ts'
 import { endRecovery } from '../keys/end-recovery.ts'
-import { recoveriesTo } from '../keys/key-recovery-table.ts'
+import { insertCompromisedKey, markCompromised, recoveriesTo } from '../keys/key-table.ts'
 import type { Change } from './change.ts'
 import { changeAgent } from './change-agent.ts'
 

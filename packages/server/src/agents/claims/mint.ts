@@ -13,7 +13,7 @@ import type { AgentEvent } from '../../database/event-table.ts'
 import type { LogQueueRow } from '../../database/schema/log-rows.ts'
 import type { Told } from '../changes/change.ts'
 import { eventOf, logRowOf } from '../changes/changes.ts'
-import { thumbprintBytes } from '../keys/key-thumbprint-table.ts'
+import { thumbprintBytes } from '../keys/key-table.ts'
 import { type KeyReuse, keyUseRefusal } from '../keys/key-use.ts'
 import {
   type ClaimState,

@@ -1,5 +1,5 @@
 import type { Database } from '../../database/database.ts'
-import { type AgentOfKey, agentsOfThumbprint } from './key-thumbprint-table.ts'
+import { type AgentOfKey, agentsOfThumbprint } from './key-table.ts'
 
 /** At most this many agents in the response. One key can have any number of labels. */
 const MAX_AGENTS = 100

@@ -4,11 +4,9 @@ import { agentByTail } from '../agent-table.ts'
 import { changeAgent } from '../changes/change-agent.ts'
 import { type Hold, holdOf } from '../changes/holds.ts'
 import { setStatus } from '../changes/set-status.ts'
-import { currentSince } from './agent-key-table.ts'
 import { endRecovery } from './end-recovery.ts'
-import { deleteRecovery, recoveryOf } from './key-recovery-table.ts'
+import { currentSince, deleteRecovery, recoveryOf, suspensionOfKey } from './key-table.ts'
 import { assertUsable, type KeyReuse } from './key-use.ts'
-import { suspensionOfKey } from './suspended-key-table.ts'
 
 const CANCELLED = 'agent.key_recovery_cancelled'
 

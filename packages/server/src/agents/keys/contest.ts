@@ -11,7 +11,7 @@ import type { CoreDeps } from '../../secrets/core-deps.ts'
 import { changeAgent } from '../changes/change-agent.ts'
 import { burnKey } from '../changes/set-status.ts'
 import { requireOwn, tailOf } from '../find-agent.ts'
-import { type AgentKey, currentSince, keysOfAgent } from './agent-key-table.ts'
+import { type AgentKey, currentSince, keysOfAgent } from './key-table.ts'
 import { type KeyReuse, keyUseOf, keyUseRefusal } from './key-use.ts'
 import { listKeys } from './list-keys.ts'
 

@@ -2,7 +2,7 @@ import type { Tx } from '../../database/database.ts'
 import { cancelJob } from '../../database/jobs/job-table.ts'
 import type { Change } from '../changes/change.ts'
 import { type AgentEffect, changeAgent } from '../changes/change-agent.ts'
-import { deleteRecovery } from './key-recovery-table.ts'
+import { deleteRecovery } from './key-table.ts'
 
 /** The kind of job that makes the new key of a recovery current. */
 export const COMPLETE_RECOVERY = 'complete-recovery'

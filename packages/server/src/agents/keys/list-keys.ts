@@ -9,8 +9,7 @@ import { didOfAgent } from '../../base/site.ts'
 import { timestamp, timestampOrNull } from '../../base/timestamp.ts'
 import type { AgentRow, Db, KeyRecoveryRow } from '../../database/database.ts'
 import type { CoreDeps } from '../../secrets/core-deps.ts'
-import { type AgentKey, currentSince, keysOfAgent } from './agent-key-table.ts'
-import { recoveryOf } from './key-recovery-table.ts'
+import { type AgentKey, currentSince, keysOfAgent, recoveryOf } from './key-table.ts'
 import { requireAgent } from './signed-operation.ts'
 
 /**

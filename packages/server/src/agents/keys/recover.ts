@@ -15,10 +15,9 @@ import { scheduleJob } from '../../database/jobs/job-table.ts'
 import { hashToken } from '../../secrets/hash-token.ts'
 import { changeAgent } from '../changes/change-agent.ts'
 import { tailOf } from '../find-agent.ts'
-import { currentSince, isCompromised } from './agent-key-table.ts'
 import { completeRecovery } from './complete-recovery.ts'
 import { COMPLETE_RECOVERY, endRecovery, recoveryJobOf } from './end-recovery.ts'
-import { recoveryOf, redeemRecovery } from './key-recovery-table.ts'
+import { currentSince, isCompromised, recoveryOf, redeemRecovery } from './key-table.ts'
 import { assertUsable } from './key-use.ts'
 import {
   assertRecent,

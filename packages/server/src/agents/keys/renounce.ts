@@ -10,7 +10,7 @@ import { timestamp } from '../../base/timestamp.ts'
 import type { AgentRow, Tx } from '../../database/database.ts'
 import { revokeAgent } from '../changes/set-status.ts'
 import { tailOf } from '../find-agent.ts'
-import { isCompromised } from './agent-key-table.ts'
+import { isCompromised } from './key-table.ts'
 import {
   assertRecent,
   assertSigned,

@@ -11,7 +11,7 @@ import { timestamp } from '../../base/timestamp.ts'
 import type { AgentRow, Db, Tx } from '../../database/database.ts'
 import { changeAgent } from '../changes/change-agent.ts'
 import { tailOf } from '../find-agent.ts'
-import { currentSince, keysOfAgent } from './agent-key-table.ts'
+import { currentSince, keysOfAgent } from './key-table.ts'
 import { assertUsable } from './key-use.ts'
 import {
   assertRecent,

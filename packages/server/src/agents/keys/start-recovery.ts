@@ -16,7 +16,7 @@ import { changeAgent } from '../changes/change-agent.ts'
 import { burnKey } from '../changes/set-status.ts'
 import { requireOwn, tailOf } from '../find-agent.ts'
 import { endRecovery } from './end-recovery.ts'
-import { insertRecovery, recoveryOf, replaceRecoveryToken } from './key-recovery-table.ts'
+import { insertRecovery, recoveryOf, replaceRecoveryToken } from './key-table.ts'
 import { assertSignInForRecovery } from './recovery-sign-in.ts'
 
 export type StartRecoveryDeps = Pick<CoreDeps, 'db' | 'site' | 'now' | 'randomBytes'>

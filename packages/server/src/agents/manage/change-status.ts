@@ -12,7 +12,7 @@ import { agentByTail } from '../agent-table.ts'
 import { holdOf, liftKeySuspension, suspendKey } from '../changes/holds.ts'
 import { revokeAgent, setStatus } from '../changes/set-status.ts'
 import { requireOwn, tailOf } from '../find-agent.ts'
-import { keysOfAgent } from '../keys/agent-key-table.ts'
+import { keysOfAgent } from '../keys/key-table.ts'
 import { getOwnAgent } from './own-agent.ts'
 
 export interface ChangeStatusDeps {

@@ -2,7 +2,7 @@ import { type AgentStatus, CodedError, didOf, parseDidOrTail } from '@countersig
 import type { Command } from 'commander'
 import { ownerById } from '../../accounts/owner-table.ts'
 import { agentByTail, agentsAfter, agentsOfOwner } from '../../agents/agent-table.ts'
-import { suspensionOfKey } from '../../agents/keys/suspended-key-table.ts'
+import { suspensionOfKey } from '../../agents/keys/key-table.ts'
 import { changeStatus } from '../../agents/manage/change-status.ts'
 import type { Env } from '../../base/config.ts'
 import { timestamp } from '../../base/timestamp.ts'

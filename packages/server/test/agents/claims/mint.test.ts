@@ -12,7 +12,7 @@ import {
   type NewAgent,
 } from '../../../src/agents/claims/claim-table.ts'
 import { mint } from '../../../src/agents/claims/mint.ts'
-import { insertSuspendedKey } from '../../../src/agents/keys/suspended-key-table.ts'
+import { insertSuspendedKey } from '../../../src/agents/keys/key-table.ts'
 import { readSettings } from '../../../src/base/config.ts'
 import type { Batch, Outcome } from '../../../src/database/database.ts'
 

@@ -18,7 +18,7 @@ import {
 import { setStatus } from '../../../../../test/support/set-status.ts'
 import { signIn } from '../../../../../test/support/signed-in.ts'
 import { until } from '../../../../../test/support/until.ts'
-import { insertRecovery } from '../../../src/agents/keys/key-recovery-table.ts'
+import { insertRecovery } from '../../../src/agents/keys/key-table.ts'
 import { TABLE_KEYS } from '../../../src/database/maintenance/import-sqlite.ts'
 import { insertKey, keepTree } from '../../../src/log/cosigning/cosigned-log-table.ts'
 import { insertWitnesses } from '../../../src/log/witnesses/witness-table.ts'
