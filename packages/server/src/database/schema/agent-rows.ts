@@ -1,0 +1,59 @@
+import type { AgentStatus, Grade, KeyChange, StatusSetter } from '@countersign/protocol'
+
+/* The rows of agents. Times are milliseconds since the Unix epoch. Keys and hashes are raw bytes. */
+
+export interface ClaimTokenRow {
+  /** SHA-256 of the token. The token itself is never stored. */
+  hash: Uint8Array
+  owner_id: number
+  created_at: number
+  expires_at: number
+  used_at: number | null
+  superseded_at: number | null
+  /** The place in its batch, from 0. */
+  position: number
+}
+
+export interface AgentRow {
+  /** The sequence number of the claim event. */
+  seq: number
+  tail: string
+  /** The current key; former ones are in `agent_keys`. */
+  public_key: Uint8Array
+  /** The number of the current key among the agent's keys, from 1. */
+  key_sequence: number
+  /** When the current key became current; null: at the claim. */
+  key_changed_at: number | null
+  /** The JWK thumbprint of the current key. Whatever changes `public_key` sets it too. */
+  key_thumbprint: Uint8Array
+  /** How the current key became current; null: by the claim. */
+  key_changed_by: KeyChange | null
+  agent_id: string
+  owner_id: number
+  status: AgentStatus
+  status_reason: string | null
+  /** An owner can reactivate an agent only if they suspended it themselves. */
+  status_set_by: StatusSetter
+  /** 0 until revoked, then `seq`: makes (public_key, agent_id) unique among agents that are not revoked. */
+  pair_slot: number
+  claimed_at: number
+  status_changed_at: number
+  updated_at: number
+  /** The sequence number of the last event about this agent. */
+  version: number
+  username: string | null
+  display_name: string | null
+  description: string | null
+  username_skeleton: string | null
+  /** Version of the picture, part of its URL. Null: no picture. */
+  avatar: string | null
+  /** JSON: the last signature of the agent over its key set (`agents/keys/key-set-routes.ts`). Null: none. */
+  directory_proof: string | null
+  /** The grade of the last `agent.grade_changed` event. The current grade is computed; a difference raises the next event. */
+  grade: Grade
+}
+
+export interface AvatarRow {
+  tail: string
+  webp: Uint8Array
+}
