@@ -1,14 +1,14 @@
-import { type Card, type CompactCard, cardSchema, compactCardSchema } from '@countersign/protocol'
+import { cardSchema, compactCardSchema } from '@countersign/protocol'
 import type { FastifyReply } from 'fastify'
 import type { TSchema } from 'typebox'
 import { CACHE_30_SECONDS } from '../http/caching.ts'
 import { agentParam, publicRead } from '../http/public-read.ts'
 import type { App } from '../http/server.ts'
-import { cardOf, compactCardOf } from './card.ts'
+import { type CardRenderers, cardOf, compactCardOf } from './card.ts'
 import { cardText, compactCardText } from './card-text.ts'
 import { findAgent, type ReadDeps } from './find-agent.ts'
 import { preferredType } from './preferred-type.ts'
-import { type PublicChannel, publicChannel } from './public-channel.ts'
+import { publicChannel } from './public-channel.ts'
 
 /**
  * The full card (contract 4.5).
@@ -17,7 +17,7 @@ import { type PublicChannel, publicChannel } from './public-channel.ts'
 export function cardRoute(
   app: App,
   read: ReadDeps,
-  renderHtml: ((card: Card, channels: readonly PublicChannel[]) => string) | null,
+  renderHtml: CardRenderers['full'] | null,
 ): void {
   const schema = cardSchema(read.site.naming)
   publicRead(app, read.site.naming, {
@@ -50,7 +50,7 @@ export function cardRoute(
 export function compactCardRoute(
   app: App,
   read: ReadDeps,
-  renderHtml: ((card: CompactCard) => string) | null,
+  renderHtml: CardRenderers['compact'] | null,
 ): void {
   const schema = compactCardSchema()
   publicRead(app, read.site.naming, {

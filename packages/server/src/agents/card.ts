@@ -17,6 +17,13 @@ import {
 import { certificatePath, didOfAgent, type Site } from '../base/site.ts'
 import { timestamp } from '../base/timestamp.ts'
 import type { AgentRecord, AgentView, OwnerRecord } from './agent-record.ts'
+import type { PublicChannel } from './public-channel.ts'
+
+/** Renders cards as HTML. */
+export interface CardRenderers {
+  readonly full: (card: Card, channels: readonly PublicChannel[]) => string
+  readonly compact: (card: CompactCard) => string
+}
 
 /** The full card (contract 2.4). */
 export function cardOf(site: Site, { agent, owner }: AgentView, now: number): Card {

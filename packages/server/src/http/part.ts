@@ -3,8 +3,11 @@ import type { Logger } from 'pino'
 import type { Settings } from '../base/config.ts'
 import type { JobHandlers } from '../database/jobs/run-jobs.ts'
 import type { CoreDeps } from '../secrets/core-deps.ts'
+import type { Ed25519Verifier } from '../secrets/ed25519.ts'
 import type { RouteInfo } from './limits/route-info.ts'
 import type { MetricRegistrar } from './metrics/metric-registrar.ts'
+import type { RequestMetrics } from './metrics/request-metrics.ts'
+import type { Sender } from './outbound/open-sender.ts'
 import type { AheadOfRouter, App } from './server.ts'
 
 /** How often most timers look for due work. */
@@ -14,14 +17,23 @@ export const WORK_MS = 1000
 export interface PartDeps extends CoreDeps {
   readonly settings: Settings
   readonly log: Logger
+  readonly ed25519: Ed25519Verifier
+  readonly sender: Sender
+  readonly metrics: RequestMetrics
+  /** A clock that never goes back, in milliseconds. */
+  readonly elapsed: () => number
+  /** False while the service starts and shuts down. */
+  readonly isReady: () => boolean
+  /** Receives what closes after the listeners. */
+  readonly resources: AsyncDisposableStack
 }
 
 /** What a capability hands to the service, which registers, runs and closes it. */
 export interface Part {
   /** Registers routes that need no owner. */
   readonly routes?: (app: App) => void | Promise<void>
-  /** Answers plain requests of a route, unless its requests are limited or logged. */
-  readonly ahead?: { readonly route: RouteInfo; answers(): AheadOfRouter }
+  /** Answers plain requests of a route before the router, unless they are limited or logged. */
+  readonly ahead?: { readonly route: RouteInfo; open(): AheadOfRouter }
   readonly gauges?: (metrics: MetricRegistrar) => void
   /** Handlers by kind of job. Each kind belongs to one part. */
   readonly jobs?: JobHandlers
@@ -41,7 +53,7 @@ export interface PartTimer {
   readonly failure: string
 }
 
-export interface PartReadiness {
+interface PartReadiness {
   readonly log: LogReport
   readonly witness: WitnessReport
 }

@@ -17,6 +17,7 @@ import type { ServiceKey } from '../secrets/service-keys.ts'
 import { LogAnchor } from './anchor.ts'
 import { backfill } from './backfill.ts'
 import {
+  countDue,
   currentEpoch,
   dueChanges,
   insertCheckpoint,
@@ -81,6 +82,11 @@ export class TransparencyLog {
   /** Why the log is neither signed nor served; null: it works. */
   get problem(): string | null {
     return this.#problem
+  }
+
+  /** The number of changes that could have their place in the log. */
+  countDue(): Promise<number> {
+    return countDue(this.#deps.db.read, this.#deps.now())
   }
 
   /** Sequences, signs and publishes what is new. Call it at least once a second. @param stopping ends it between two steps */

@@ -6,9 +6,9 @@ import { CACHE_30_SECONDS } from '../http/caching.ts'
 import { pageParam, publicRead } from '../http/public-read.ts'
 import type { App } from '../http/server.ts'
 import { type Certificate, certificateOf } from './certificate.ts'
-import type { PageRouteContext } from './page-route-context.ts'
 import type { PageContext } from './views/context.ts'
 import type { PreviewData } from './views/preview.tsx'
+import type { PageRouteContext } from './visitor.ts'
 
 const STYLES = ['flat', 'seal'] as const
 /** Headers of images: opened as a document of its own, an image can run nothing and load nothing. */

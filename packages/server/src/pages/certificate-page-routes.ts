@@ -7,7 +7,7 @@ import { pageParam } from '../http/public-read.ts'
 import type { App } from '../http/server.ts'
 import { errorResponsesAt } from '../http/wants-page.ts'
 import { certificateOf } from './certificate.ts'
-import type { PageRouteContext } from './page-route-context.ts'
+import type { PageRouteContext } from './visitor.ts'
 import { contextFor } from './visitor.ts'
 
 /** GET /agent/{agent}: the certificate page, to which `verifyUrl` and `certificateUrl` point (contract 2.2, 2.4). */

@@ -16,7 +16,7 @@ import {
 import { agentAnswer, type CheckPageData } from './check-data.ts'
 import { checkRequest } from './check-request.ts'
 import { checkSignature } from './check-signature.ts'
-import type { PageRouteContext } from './page-route-context.ts'
+import type { PageRouteContext } from './visitor.ts'
 import { contextFor } from './visitor.ts'
 
 /** Headers of a request, up to Node's 16 KiB and percent-encoded, and a body. */

@@ -1,6 +1,6 @@
 import { CodedError, isLoopback } from '@countersign/protocol'
 import { developmentOutbox } from '../accounts/notifications/development-outbox.ts'
-import type { NotificationDeps } from '../accounts/notifications/notification-deps.ts'
+import type { NotificationDeps } from '../accounts/notifications/email-addresses.ts'
 import { pageHeaders } from '../http/page-headers.ts'
 import type { App } from '../http/server.ts'
 import type { Pages } from './load.ts'

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { NotificationDeps } from '../accounts/notifications/email-addresses.ts'
 import { findPendingAddress, verifyAddress } from '../accounts/notifications/email-addresses.ts'
 import { readUnsubscribeOffer, unsubscribe } from '../accounts/notifications/email-preferences.ts'
-import type { NotificationDeps } from '../accounts/notifications/notification-deps.ts'
 import { pageHeaders } from '../http/page-headers.ts'
 import type { App } from '../http/server.ts'
 import type { EmailLinkPageData } from './email-link-data.ts'

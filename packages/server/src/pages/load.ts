@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { CodedError } from '@countersign/protocol'
+import type { CardRenderers } from '../agents/card.ts'
 import { cliPackage } from '../base/packages.ts'
 import type { Site } from '../base/site.ts'
 import type { PageAssets, PageContext } from './views/context.ts'
@@ -13,7 +14,7 @@ export interface PagesDeps {
   readonly serviceName: string
   readonly site: Site
   /** Output folder of the build: the page functions and, in `assets`, the files that browsers load. */
-  readonly dir: string
+  readonly dir?: string
 }
 
 /** The public pages. */
@@ -33,6 +34,14 @@ export class Pages {
     return this.#built !== null
   }
 
+  /** Cards as HTML snippets. */
+  get cardRenderers(): CardRenderers {
+    return {
+      full: (card, channels) => this.make.cardSnippet(this.context, card, channels),
+      compact: (card) => this.make.compactCardSnippet(this.context, card),
+    }
+  }
+
   /** @throws CodedError UNAVAILABLE if the pages have not been built */
   get make(): Built {
     if (this.#built !== null) return this.#built
@@ -41,7 +50,7 @@ export class Pages {
 }
 
 /** Loads the built pages. Without them the service still answers programs. */
-export async function loadPages({ serviceName, site, dir }: PagesDeps): Promise<Pages> {
+export async function loadPages({ serviceName, site, dir = PAGES_DIR }: PagesDeps): Promise<Pages> {
   const isBuilt = existsSync(join(dir, ENTRY))
   const assets = isBuilt ? readAssets(join(dir, 'manifest.json')) : NO_ASSETS
   const context = { serviceName, site, assets, cliPackage: cliPackage(site.baseUrl) }
@@ -53,6 +62,8 @@ export function importBuilt(dir: string): Promise<Built> {
   return import(pathToFileURL(join(dir, ENTRY)).href)
 }
 
+/** Written by `npm run build`. */
+const PAGES_DIR = join(import.meta.dirname, '../../dist/pages')
 const ENTRY = 'pages.js'
 const NO_ASSETS: PageAssets = { style: '', script: '', fonts: [] }
 

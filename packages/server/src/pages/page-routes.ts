@@ -6,9 +6,9 @@ import { badgeRoute, previewRoute, qrRoute } from './badge-routes.ts'
 import { certificateRoute } from './certificate-page-routes.ts'
 import { checkRoutes } from './check-routes.ts'
 import { consoleRoutes } from './console/console-routes.ts'
-import type { PageRouteContext } from './page-route-context.ts'
 import { PreviewImages } from './preview-images.ts'
 import { startRoutes } from './start-routes.ts'
+import type { PageRouteContext } from './visitor.ts'
 
 /**
  * The public pages and their assets.

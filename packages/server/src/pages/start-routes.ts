@@ -2,8 +2,8 @@ import { cached, REVALIDATE } from '../http/caching.ts'
 import { pageHeaders } from '../http/page-headers.ts'
 import type { App } from '../http/server.ts'
 import { INERT_PICTURE } from './badge-routes.ts'
-import type { PageRouteContext } from './page-route-context.ts'
 import { sampleCertificate } from './sample.ts'
+import type { PageRouteContext } from './visitor.ts'
 import { contextFor } from './visitor.ts'
 
 /** GET /, the sample certificate and the favicon. */

@@ -1,11 +1,28 @@
+import type { VerifyRequest, VerifyResponse } from '@countersign/protocol'
 import { ownerById } from '../accounts/owner-table.ts'
 import { isSessionValid } from '../accounts/owners/session.ts'
 import { sessionByHash } from '../accounts/owners/session-table.ts'
+import type { PageReadDeps } from '../agents/find-agent.ts'
+import type { BoundChallengeDeps } from '../agents/verification/bound-challenge.ts'
 import type { Db } from '../database/database.ts'
 import { Cookies } from '../http/cookies.ts'
+import type { LoggedKeys } from '../log/read-log.ts'
 import { hashToken } from '../secrets/hash-token.ts'
+import type { VerifySignedRequest } from './check-request.ts'
 import type { Pages } from './load.ts'
+import type { PreviewImages } from './preview-images.ts'
 import type { PageContext } from './views/context.ts'
+
+/** What the routes of the public pages share. */
+export interface PageRouteContext {
+  readonly read: PageReadDeps
+  readonly pages: Pages
+  readonly previews: PreviewImages
+  readonly verify: (request: VerifyRequest) => Promise<VerifyResponse>
+  readonly verifySignedRequest: VerifySignedRequest
+  readonly challenges: BoundChallengeDeps
+  readonly loggedKeys: LoggedKeys
+}
 
 export interface VisitorDeps {
   readonly read: { readonly db: Db; readonly now: () => number }

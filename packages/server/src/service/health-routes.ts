@@ -5,7 +5,7 @@ import {
   readinessSchema,
 } from '@countersign/protocol'
 import { Type } from 'typebox'
-import type { PartReadiness } from '../http/part.ts'
+import type { Part } from '../http/part.ts'
 import type { App } from '../http/server.ts'
 
 const okSchema = () =>
@@ -17,12 +17,13 @@ export interface HealthDeps {
   readonly isFresh: () => boolean
   /** Must answer within seconds even if the database does not. */
   readonly reportDatabase: () => Promise<DatabaseReport>
-  readonly reportParts: () => Pick<PartReadiness, 'log'> & Partial<PartReadiness>
+  /** Add what they report. */
+  readonly parts: readonly Part[]
 }
 
 /** `/healthz`: whether the process is alive. `/readyz`: whether it should get requests, and the state of its database. */
 export function healthRoutes(app: App, deps: HealthDeps): void {
-  const { isReady, isFresh, reportDatabase, reportParts } = deps
+  const { isReady, isFresh, reportDatabase, parts } = deps
   app.get('/healthz', {
     schema: {
       operationId: 'healthz',
@@ -48,7 +49,8 @@ export function healthRoutes(app: App, deps: HealthDeps): void {
           'UNAVAILABLE',
           `This node has had no news of the database for ${database.staleness} ms. It answers lookups again when it does.`,
         )
-      return { status: 'ok' as const, database, ...reportParts() }
+      const reports = parts.map((part) => part.readiness?.())
+      return Object.assign({ status: 'ok' as const, database }, ...reports)
     },
   })
 }

@@ -1,11 +1,85 @@
+import { openNotifications } from '../accounts/notifications/part.ts'
+import { openAccounts } from '../accounts/part.ts'
+import type { OwnerDeps } from '../accounts/providers/providers.ts'
+import { channelsOfActiveAgents } from '../agents/active-agents.ts'
+import type { ReadDeps } from '../agents/find-agent.ts'
+import { openAgents } from '../agents/part.ts'
+import type { ChannelSources } from '../channels/kinds/kind.ts'
+import { openChannels } from '../channels/part.ts'
 import type { JobHandlers } from '../database/jobs/run-jobs.ts'
-import type { Part } from '../http/part.ts'
+import type { ConcurrencyLimiter } from '../http/limits/concurrency-limiter.ts'
+import type { RateLimiter } from '../http/limits/rate-limiter.ts'
+import type { Part, PartDeps } from '../http/part.ts'
+import { openCosigning } from '../log/cosigning/part.ts'
+import { openLog } from '../log/part.ts'
+import type { Pages } from '../pages/load.ts'
+import { openPages } from '../pages/part.ts'
+import { openStatements } from '../statements/part.ts'
+import { openWebhooks } from '../webhooks/part.ts'
+import { serveOwners } from './owner-scope.ts'
+import { openPrivacy } from './privacy/part.ts'
+
+interface PartsDeps extends PartDeps, OwnerDeps, ReadDeps {
+  readonly channelSources: ChannelSources
+  readonly pages: Pages
+  readonly rateLimits: RateLimiter['limits']
+  readonly previewLimiter: ConcurrencyLimiter
+}
+
+/**
+ * The list of what the service is made of. A part that needs another one opens after it.
+ * @param limits the metrics of load shedding and rate limits
+ * @returns the parts in the order of their routes, metrics and timers. Schemas in /openapi.json are named in this order
+ */
+export async function openParts(
+  deps: PartsDeps,
+  opened: OpenedParts,
+  limits: Part,
+): Promise<readonly Part[]> {
+  const { settings, pages: built } = deps
+  const cards = settings.previews.has('card-formats') ? built.cardRenderers : null
+  const agents = await opened.open(openAgents(deps, cards))
+  const channels = await opened.open(openChannels(deps))
+  const notifications = await opened.open(openNotifications(deps))
+  const webhooks = await opened.open(openWebhooks(deps))
+  const log = await opened.open(openLog(deps))
+  const cosigning = await opened.open(openCosigning(deps))
+  const statements = await opened.open(openStatements(deps, log))
+  const accounts = await opened.open(openAccounts({ ...deps, channelsOfActiveAgents }))
+  const pages = await opened.open(openPages(deps, agents, log))
+  const privacy = await opened.open(openPrivacy(deps))
+  const withOwnerRoutes = [
+    pages,
+    accounts,
+    webhooks,
+    statements,
+    privacy,
+    notifications,
+    agents,
+    log,
+    channels,
+  ]
+  return [
+    agents,
+    channels,
+    notifications,
+    webhooks,
+    statements,
+    limits,
+    log,
+    cosigning,
+    pages,
+    { routes: (app) => serveOwners(app, deps, withOwnerRoutes) },
+    accounts,
+    privacy,
+  ]
+}
 
 /** Opens parts one after another, and closes them in reverse. */
 export class OpenedParts implements AsyncDisposable {
   readonly #closing = new AsyncDisposableStack()
 
-  async open<P extends Part>(opening: Promise<P>): Promise<P> {
+  async open<P extends Part>(opening: P | Promise<P>): Promise<P> {
     const part = await opening
     this.#closing.defer(() => part.close?.())
     return part

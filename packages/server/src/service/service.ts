@@ -3,56 +3,43 @@ import { mkdirSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { assertSamePepper } from '../accounts/identity/pepper-check.ts'
-import { DueEmails } from '../accounts/notifications/send-due-emails.ts'
-import { smtpMailer } from '../accounts/notifications/smtp-mailer.ts'
-import { ExpiryWarnings } from '../accounts/notifications/warn-of-expiry.ts'
-import type { OwnersPart } from '../accounts/owners/owner-routes.ts'
 import type { StartProvider } from '../accounts/providers/development/index.ts'
 import { logProviders, openProviders } from '../accounts/providers/load-providers.ts'
 import { providerLabelsOf } from '../accounts/providers/providers.ts'
 import { openReadModel } from '../agents/read-model/open-read-model.ts'
+import { databaseReporter } from '../agents/read-model/report-database.ts'
 import type { Env, Settings } from '../base/config.ts'
 import { siteOf } from '../base/site.ts'
 import { VERSION } from '../base/version.ts'
 import { CHANNEL_KINDS } from '../channels/kinds/kinds.ts'
-import { DueChecks } from '../channels/recheck-due.ts'
-import type { Database } from '../database/database.ts'
 import { runDueJobs } from '../database/jobs/run-jobs.ts'
 import { openDatabase } from '../database/open-database.ts'
 import { assertSameBaseUrl } from '../database/same-base-url.ts'
 import { lockDatabase } from '../database/sqlite/process-lock.ts'
 import type { WriterTurn } from '../database/sqlite/writer-turn.ts'
+import { connectionLimit } from '../http/connection-limit.ts'
 import { LoadShedder } from '../http/limits/concurrency-limiter.ts'
 import { openRateLimiter } from '../http/limits/open-rate-limiter.ts'
 import { Listeners } from '../http/listeners.ts'
-import { metricsOf } from '../http/metrics/metrics-server.ts'
 import { RequestMetrics } from '../http/metrics/request-metrics.ts'
+import { describeLimits, type Phase } from '../http/metrics/service-metrics.ts'
 import { openPerspectives } from '../http/outbound/fetch-page.ts'
 import { openSender } from '../http/outbound/open-sender.ts'
 import { type PartTimer, WORK_MS } from '../http/part.ts'
 import { trustedProxies } from '../http/trusted-proxies.ts'
-import { openCosigning } from '../log/cosigning/part.ts'
-import { TransparencyLog } from '../log/transparency-log.ts'
-import { LogWitnesses } from '../log/witnesses/log-witnesses.ts'
-import { readWitnesses } from '../log/witnesses/witness-policy.ts'
-import { selfTestEd25519 } from '../secrets/ed25519.ts'
-import { IssuerKeyRing } from '../secrets/issuer-keys/issuer-keys.ts'
+import { loadPages } from '../pages/load.ts'
+import { Ed25519Verifier, selfTestEd25519 } from '../secrets/ed25519.ts'
 import { loadPepper } from '../secrets/secrets.ts'
-import { openDerivedServiceKeys, openServiceKey } from '../secrets/service-keys.ts'
-import { openStatus } from '../statements/status-lists/open-status.ts'
-import { HEAD_INTERVAL_MS } from '../statements/status-lists/status-feed.ts'
-import { openWebhooks } from '../webhooks/part.ts'
-import { type AppDeps, createApp } from './app.ts'
-import { appDeps, type ServiceState } from './app-deps.ts'
+import { createApp } from './app.ts'
 import { EFFECTS } from './effects.ts'
-import { gaugesOf } from './gauges.ts'
-import { JOB_HANDLERS } from './job-handlers.ts'
-import { listenForMetrics } from './metrics-port.ts'
-import { jobHandlersOf, OpenedParts } from './parts.ts'
+import { listenForMetrics, metricsText } from './metrics-port.ts'
+import { jobHandlersOf, OpenedParts, openParts } from './parts.ts'
 import { REAL_TIMING, startTimers, type Timing } from './timers.ts'
 
-/** How often to look for changes to log: a checkpoint is at most a second old while there is something new. */
-const LOG_MS = 500
+interface ServiceState {
+  phase: Phase
+  readonly listeners: Listeners
+}
 
 export interface Service {
   /** The address of the first listener. */
@@ -116,134 +103,97 @@ async function start(
   resources: AsyncDisposableStack,
 ): Promise<Service> {
   selfTestEd25519()
-  const witnessPolicy = readWitnesses(settings)
+  const { baseUrl, naming, serviceName, dataDir } = settings
   const providers = await openProviders(settings, env, primary?.startDevelopmentProvider)
   resources.defer(() => providers.close())
-  const userAgent = `Countersign/${VERSION} (+${settings.baseUrl.origin})`
+  const userAgent = `Countersign/${VERSION} (+${baseUrl.origin})`
   const perspectives = openPerspectives(settings, userAgent)
   const sender = openSender(settings, userAgent)
-  const channelSources = { kinds: CHANNEL_KINDS, perspectives: perspectives.all }
-  mkdirSync(settings.dataDir, { recursive: true, mode: 0o700 })
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   if (primary === null && settings.database.kind === 'sqlite')
     resources.defer(lockDatabase(settings.database.file))
   const db = await openDatabase(settings.database, now, EFFECTS, primary?.writerTurn)
   resources.defer(() => db.close())
   if (primary === null) await db.check()
-  await assertSamePepper({ db, pepper: loadPepper(settings.dataDir) })
-  await assertSameBaseUrl(db, settings.baseUrl)
-  const directoryKey = await openServiceKey({ db, dataDir: settings.dataDir }, 'directory')
-  const a2aKeys = await openDerivedServiceKeys({ db, dataDir: settings.dataDir }, 'a2a')
-  const issuerKeys = await IssuerKeyRing.open({
-    ...{ db, dataDir: settings.dataDir, now, elapsed: timing.elapsed },
-    certificateLifetimeMs: settings.certificateLifetimeMs,
-  })
-  const { requireWitness: isRequired } = settings
-  const logWitnesses =
-    witnessPolicy && new LogWitnesses({ db, policy: witnessPolicy, isRequired, sender, now })
-  const transparencyLog = await openLog(settings, db, now, logWitnesses)
+  const pepper = loadPepper(dataDir)
+  await assertSamePepper({ db, pepper })
+  await assertSameBaseUrl(db, baseUrl)
   const readModel = await openReadModel(settings, db, timing.elapsed, resources)
-  const status = await openStatus({
-    ...{ db, readModel, issuerKeys, now, baseUrl: settings.baseUrl.origin },
-    onError: (err) => log.error({ err }, 'the status lists cannot be loaded'),
-  })
-  resources.defer(() => status.state.stop())
 
-  const { baseUrl, naming, serviceName, dataDir } = settings
-  const providerLabels = providerLabelsOf(providers)
-  const site = siteOf(naming, baseUrl, providerLabels, CHANNEL_KINDS)
-  const context = {
+  const site = siteOf(naming, baseUrl, providerLabelsOf(providers), CHANNEL_KINDS)
+  const state: ServiceState = { phase: 'starting', listeners: new Listeners() }
+  const isReady = () => state.phase === 'ready'
+  const metrics = new RequestMetrics()
+  const loadShedder = new LoadShedder(trustedProxies(settings.trustedProxies))
+  const rateLimiter = await openRateLimiter({ settings, log, db, now }, resources)
+  const pages = await loadPages({ serviceName, site })
+  const deps = {
     settings,
     log,
     db,
     site,
     serviceName,
-    pepper: loadPepper(dataDir),
-    readModel,
-    sender,
+    pepper,
     now,
+    elapsed: timing.elapsed,
     randomBytes,
-  }
-  const opening = new OpenedParts()
-  resources.use(opening)
-  const webhooks = await opening.open(openWebhooks(context))
-  const cosigning = await opening.open(openCosigning(context))
-  const opened: readonly OwnersPart[] = [webhooks, cosigning]
-
-  const state: ServiceState = { phase: 'starting', listeners: new Listeners() }
-  const metrics = new RequestMetrics()
-  const loadShedder = new LoadShedder(trustedProxies(settings.trustedProxies))
-  const rateLimiter = await openRateLimiter({ settings, log, db, now }, resources)
-  const parts = {
-    db,
-    readModel,
+    ed25519: new Ed25519Verifier(),
+    sender,
     metrics,
+    isReady,
+    resources,
+    providers,
+    readModel,
+    channelSources: { kinds: CHANNEL_KINDS, perspectives: perspectives.all },
+    pages,
+    rateLimits: rateLimiter?.limits ?? [],
+    previewLimiter: loadShedder.limiters.previews,
+  }
+  const opened = new OpenedParts()
+  resources.use(opened)
+  const parts = await openParts(deps, opened, {
+    gauges: (registrar) => describeLimits(registrar, loadShedder, rateLimiter),
+  })
+  const app = await createApp({
+    log,
+    parts,
+    pages,
+    isReady,
+    isFresh: () => readModel.isFresh,
+    isDraining: () => state.phase === 'draining',
+    reportDatabase: databaseReporter(db, readModel),
+    onServer: (server, createAnother) => state.listeners.addServer(server, createAnother),
+    metrics,
+    limitConnections: connectionLimit({
+      perAddress: settings.maxConnectionsPerAddress,
+      isTrustedProxy: trustedProxies(settings.trustedProxies),
+    }),
     loadShedder,
     rateLimiter,
-    state,
-    providers,
-    channelSources,
-    directoryKey,
-    a2aKeys,
-    sender,
-    issuerKeys,
-    status,
-    transparencyLog,
-    logWitnesses,
-    opened,
-    now,
-  }
-  const deps = appDeps(settings, log, parts)
-  const app = await createApp(deps)
-  const checks = new DueChecks(deps.owners, (err) => log.error({ err }, 'a check failed'))
-  const emails = openEmails(settings, log, deps)
-  const warnings = new ExpiryWarnings({ db, now }, (err) => log.error({ err }, 'warnings failed'))
-  const gauges = gaugesOf(settings, {
-    ...{ db, readModel, status, loadShedder, rateLimiter, state, now, checks },
-    ...{ emails, transparencyLog, logWitnesses },
+    trustedProxies: settings.trustedProxies,
   })
-  const text = metricsOf(metrics, gauges, { webhooks, cosigning })
+  const text = metricsText({ ...deps, phase: () => state.phase }, parts)
   if (primary === null) await listenForMetrics(settings, text, log, resources)
   else primary.publishMetrics(text)
-  const handlers = { ...JOB_HANDLERS, ...jobHandlersOf(opened) }
-  const onFailure = (err: unknown) => log.error({ err }, 'a job failed')
-  const timers: PartTimer[] = [
-    // First, so that a warning precedes what it warns of.
-    { everyMs: WORK_MS, run: async () => warnings.run(), failure: 'warnings failed' },
-    {
-      everyMs: WORK_MS,
-      run: (stopping) => runDueJobs({ db, handlers, now, onFailure }, () => !stopping.aborted),
-      failure: 'a job failed',
-    },
-    {
-      everyMs: WORK_MS,
-      run: () => issuerKeys.refresh(),
-      failure: 'the state of the issuer keys cannot be read',
-    },
-    { everyMs: WORK_MS, run: () => checks.run(), failure: 'a check failed' },
-    { everyMs: WORK_MS, run: async () => emails?.run(), failure: 'an e-mail was not sent' },
-    { everyMs: HEAD_INTERVAL_MS, run: () => status.feed.tick(), failure: 'no head was signed' },
-    {
-      everyMs: LOG_MS,
-      run: (stopping) => transparencyLog.run(stopping),
-      failure: 'the transparency log cannot go on',
-    },
-    // Apart from the log: it goes on while a witness takes its time.
-    {
-      everyMs: WORK_MS,
-      run: async (stopping) => logWitnesses?.run(transparencyLog, stopping),
-      failure: 'the witnesses cannot be asked',
-    },
-    ...opened.flatMap((part) => part.timers ?? []),
-  ]
+  const jobs = {
+    db,
+    handlers: jobHandlersOf(parts),
+    now,
+    onFailure: (err: unknown) => log.error({ err }, 'a job failed'),
+  }
+  const runJobs: PartTimer = {
+    everyMs: WORK_MS,
+    run: (stopping) => runDueJobs(jobs, () => !stopping.aborted),
+    failure: 'a job failed',
+  }
+  // Jobs come last, so that a warning precedes what it warns of.
+  const timers = [...parts.flatMap((part) => part.timers ?? []), runJobs]
   startTimers({ db, readModel, log, every: timing.every }, timers, resources)
   resources.defer(() => state.listeners.close(app))
   // Disposed before the listeners, which wait for requests, some of which wait for the network.
   resources.defer(() => perspectives.close())
   resources.defer(() => sender.close())
-  // Disposed before the perspectives: an aborted check is repeated later, while a lost network would count as a failed check.
-  resources.defer(() => checks.stop())
-  resources.defer(() => emails?.stop())
-  resources.defer(() => opening[Symbol.asyncDispose]())
+  resources.defer(() => opened[Symbol.asyncDispose]())
   if (primary?.isReplacement) await readModel.load()
   const address = await state.listeners.listen(app, settings.host, settings.port)
   if (!primary?.isReplacement) await readModel.load()
@@ -259,23 +209,4 @@ async function start(
       await resources.disposeAsync()
     },
   }
-}
-
-async function openLog(
-  { dataDir, naming, baseUrl }: Settings,
-  db: Database,
-  now: () => number,
-  witnesses: LogWitnesses | null,
-): Promise<TransparencyLog> {
-  const key = await openServiceKey({ db, dataDir }, 'log')
-  const host = baseUrl.host
-  return new TransparencyLog({ db, dataDir, key, naming, host, now, randomBytes, witnesses })
-}
-
-/** Null if the service sends no e-mail. */
-function openEmails(settings: Settings, log: Logger, { owners }: AppDeps): DueEmails | null {
-  const { mail, serviceName } = settings
-  if (mail === null) return null
-  const mailer = mail.kind === 'smtp' ? smtpMailer(mail, serviceName) : null
-  return new DueEmails({ ...owners, mailer }, (err) => log.warn({ err }, 'an e-mail was not sent'))
 }

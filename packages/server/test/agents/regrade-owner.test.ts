@@ -5,6 +5,7 @@ import { type Assurance, randomTail } from '@countersign/protocol'
 import { insertProvenChannel } from '../../../../test/support/channel-rows.ts'
 import { gradeChanges, untilGradeChanges } from '../../../../test/support/grade-events.ts'
 import { insertAgent } from '../../../../test/support/insert-agent.ts'
+import { JOB_HANDLERS } from '../../../../test/support/job-handlers.ts'
 import {
   type Operator,
   openOperator,
@@ -18,7 +19,6 @@ import type { Database } from '../../src/database/database.ts'
 import { takeJob } from '../../src/database/jobs/job-table.ts'
 import { runDueJobs } from '../../src/database/jobs/run-jobs.ts'
 import { loadPepper } from '../../src/secrets/secrets.ts'
-import { JOB_HANDLERS } from '../../src/service/job-handlers.ts'
 import { deleteAccount } from '../../src/service/privacy/delete-account.ts'
 
 const MANY = 450

@@ -3,6 +3,7 @@ import { type TestContext, test } from 'node:test'
 import { type Grade, gradeOf, type Tail, type Tier } from '@countersign/protocol'
 import fc from 'fast-check'
 import { insertProvenChannel } from '../../../../test/support/channel-rows.ts'
+import { JOB_HANDLERS } from '../../../../test/support/job-handlers.ts'
 import { newKey } from '../../../../test/support/key.ts'
 import { claimBody, openOperator, testEnv } from '../../../../test/support/service.ts'
 import { unverifyOwner, verifyOwner } from '../../src/accounts/identity/record-verification.ts'
@@ -21,7 +22,6 @@ import type { Tx } from '../../src/database/database.ts'
 import { runDueJobs } from '../../src/database/jobs/run-jobs.ts'
 import { Ed25519Verifier } from '../../src/secrets/ed25519.ts'
 import { loadPepper } from '../../src/secrets/secrets.ts'
-import { JOB_HANDLERS } from '../../src/service/job-handlers.ts'
 
 const DAY_MS = 86_400_000
 

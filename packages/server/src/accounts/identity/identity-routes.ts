@@ -10,12 +10,12 @@ import type { FastifyRequest } from 'fastify'
 import { afterCommit } from '../../http/errors.ts'
 import type { App } from '../../http/server.ts'
 import { assertOwnerNotSuspended } from '../owner-suspension.ts'
-import type { OwnerDeps } from '../owners/owner-deps.ts'
 import {
   callbackFailureQuery,
   type OwnerRouteContext,
   ownerSchema,
 } from '../owners/owner-routes.ts'
+import type { OwnerDeps } from '../providers/providers.ts'
 import { getProvider, providerParam } from '../providers/providers.ts'
 import { identityOverview, type OverviewDeps, verificationByProvider } from './overview.ts'
 import { unverifyOwner, withdrawName } from './record-verification.ts'

@@ -1,6 +1,6 @@
 import { errorSchema } from '@countersign/protocol'
 import type { App } from '../../http/server.ts'
-import type { OwnerDeps } from '../owners/owner-deps.ts'
+import type { OwnerDeps } from '../providers/providers.ts'
 import { getProvider, providerParam } from '../providers/providers.ts'
 import { handleProviderWebhook } from './verify.ts'
 

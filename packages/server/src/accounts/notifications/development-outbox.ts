@@ -1,5 +1,5 @@
 import { composeEmail, type Email } from './compose-email.ts'
-import type { NotificationDeps } from './notification-deps.ts'
+import type { NotificationDeps } from './email-addresses.ts'
 import { deliveredEmails } from './outbox-table.ts'
 
 const MAX_SHOWN = 50

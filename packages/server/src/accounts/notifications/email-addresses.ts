@@ -6,6 +6,7 @@ import { deleteFullQuotas, takeFromQuota } from '../../http/limits/rate-count-ta
 import { hashToken } from '../../secrets/hash-token.ts'
 import { ownerById } from '../owner-table.ts'
 import { assertStillSignedIn, type Session } from '../owners/session.ts'
+import type { OwnerDeps } from '../providers/providers.ts'
 import {
   addressById,
   addressesOfOwner,
@@ -15,7 +16,6 @@ import {
   setAddressToken,
 } from './email-address-table.ts'
 import { addressOfToken, verificationToken } from './email-links.ts'
-import type { NotificationDeps } from './notification-deps.ts'
 import { appendNotification, insertEmail } from './notify-owner.ts'
 import { deleteQueuedEmails, deleteVerificationEmails } from './outbox-table.ts'
 
@@ -29,6 +29,11 @@ const RESEND_MS = 2 * 60_000
 const OWNER_RATE: Rate = { quota: 5, windowMs: 3_600_000 }
 /** Verification e-mails that one address gets, from all accounts together. */
 const ADDRESS_RATE: Rate = { quota: 5, windowMs: 24 * 3_600_000 }
+
+export interface NotificationDeps extends OwnerDeps {
+  /** How e-mail is delivered. Null: not at all. */
+  readonly mailDelivery: 'smtp' | 'development' | null
+}
 
 type Deps = Pick<NotificationDeps, 'db' | 'pepper' | 'now' | 'randomBytes' | 'mailDelivery'>
 

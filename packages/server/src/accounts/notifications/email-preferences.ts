@@ -13,8 +13,8 @@ import {
   preferencesOfOwner,
   setPreference,
 } from './email-address-table.ts'
+import type { NotificationDeps } from './email-addresses.ts'
 import { readUnsubscribeToken } from './email-links.ts'
-import type { NotificationDeps } from './notification-deps.ts'
 
 /** What a kind of notification is about, for the list of preferences. Null: never sent by e-mail. */
 const LABELS: Readonly<Record<NotificationKind, string | null>> = {

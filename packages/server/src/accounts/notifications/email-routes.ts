@@ -8,9 +8,9 @@ import {
 import { Type } from 'typebox'
 import type { App } from '../../http/server.ts'
 import { noContent, type OwnerRouteContext, ownerSchema } from '../owners/owner-routes.ts'
+import type { NotificationDeps } from './email-addresses.ts'
 import { addAddress, removeAddress, resendLink } from './email-addresses.ts'
 import { changePreference, describeEmailSettings } from './email-preferences.ts'
-import type { NotificationDeps } from './notification-deps.ts'
 
 const addressParams = Type.Object({ id: Type.String({ description: 'the id in the list' }) })
 

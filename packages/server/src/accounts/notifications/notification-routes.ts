@@ -2,9 +2,9 @@ import { notificationsSchema, readNotificationsSchema } from '@countersign/proto
 import { Type } from 'typebox'
 import type { App } from '../../http/server.ts'
 import { noContent, type OwnerRouteContext, ownerSchema } from '../owners/owner-routes.ts'
+import type { NotificationDeps } from './email-addresses.ts'
 import { emailRoutes } from './email-routes.ts'
 import { listNotifications, readNotifications } from './list-notifications.ts'
-import type { NotificationDeps } from './notification-deps.ts'
 
 /** Registers the routes of an owner's notifications, e-mail addresses and preferences. */
 export function notificationRoutes(app: App, context: OwnerRouteContext<NotificationDeps>): void {

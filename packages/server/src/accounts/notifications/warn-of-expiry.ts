@@ -1,5 +1,4 @@
 import type { Database, Tx } from '../../database/database.ts'
-import { WorkLoop } from '../../database/jobs/work-loop.ts'
 import {
   type ExpiringChannel,
   type ExpiringVerification,
@@ -28,27 +27,15 @@ const INTERVAL_MS = 60_000
  * sets an expiry, also an older release, needs to schedule nothing.
  */
 export class ExpiryWarnings {
-  readonly #loop: WorkLoop
   readonly #deps: WarningDeps
   #nextAt = 0
 
-  /** @param report is called with the error of a failed run, which is repeated */
-  constructor(deps: WarningDeps, report: (error: unknown) => void) {
+  constructor(deps: WarningDeps) {
     this.#deps = deps
-    this.#loop = new WorkLoop({ poll: () => this.#warn(), onError: report })
   }
 
-  /** Warns, at most once a minute by the service's clock. Does not wait. */
-  run(): void {
-    void this.#loop.run()
-  }
-
-  /** Resolves when the run in progress has ended. */
-  stop(): Promise<void> {
-    return this.#loop.stop()
-  }
-
-  async #warn(): Promise<void> {
+  /** Warns, at most once a minute by the service's clock. A run that fails is repeated by the next one. */
+  async run(): Promise<void> {
     const at = this.#deps.now()
     // A clock that was set back must not silence warnings.
     if (at < this.#nextAt && this.#nextAt - at <= INTERVAL_MS) return

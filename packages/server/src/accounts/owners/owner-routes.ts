@@ -4,10 +4,9 @@ import type { Cookies } from '../../http/cookies.ts'
 import { toCodedError } from '../../http/errors.ts'
 import type { Part } from '../../http/part.ts'
 import type { App } from '../../http/server.ts'
-import type { Providers } from '../providers/providers.ts'
+import type { OwnerDeps, Providers } from '../providers/providers.ts'
 import { type ApiKeyDeps, type ApiKeyOwner, authenticateApiKey } from './api-keys.ts'
 import { failureOf } from './callback-failure.ts'
-import type { OwnerDeps } from './owner-deps.ts'
 import {
   assertRecentSignIn,
   type Browser,

@@ -1,10 +1,10 @@
 import { type Account, CodedError } from '@countersign/protocol'
 import type { OwnerRow, PasskeyRow, Tx } from '../../database/database.ts'
 import { ownerById, setUserHandle } from '../owner-table.ts'
+import type { OwnerDeps } from '../providers/providers.ts'
 import { describePasskey } from './account.ts'
 import { beginFlow, consumeFlow } from './flow.ts'
 import { notifyOfSignInMethod } from './notify-of-sign-in-method.ts'
-import type { OwnerDeps } from './owner-deps.ts'
 import { assertStillSignedIn, type Session } from './session.ts'
 import { deleteSessionsOfPasskey } from './session-table.ts'
 import {

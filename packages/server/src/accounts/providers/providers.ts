@@ -2,6 +2,7 @@ import { CodedError } from '@countersign/protocol'
 import { Type } from 'typebox'
 import type { Site } from '../../base/site.ts'
 import type { PagePolicy } from '../../http/page-headers.ts'
+import type { CoreDeps } from '../../secrets/core-deps.ts'
 import type { Pepper } from '../../secrets/secrets.ts'
 import {
   type BeginContext,
@@ -9,6 +10,11 @@ import {
   ProviderFailure,
   ProviderRefusal,
 } from './provider.ts'
+
+/** Dependencies of accounts. Owners can also sign in with an identity provider. */
+export interface OwnerDeps extends CoreDeps {
+  readonly providers: Providers
+}
 
 /** The configured providers. */
 export interface Providers {

@@ -5,12 +5,12 @@ import {
   recoveryTokenSchema,
   startRecoveryRequestSchema,
 } from '@countersign/protocol'
-import type { OwnerDeps } from '../../accounts/owners/owner-deps.ts'
 import {
   noContent,
   type OwnerRouteContext,
   ownerSchema,
 } from '../../accounts/owners/owner-routes.ts'
+import type { OwnerDeps } from '../../accounts/providers/providers.ts'
 import type { App } from '../../http/server.ts'
 import { OWN_AGENT, ownAgentParam } from '../find-agent.ts'
 import { contest } from './contest.ts'

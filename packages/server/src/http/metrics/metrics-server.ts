@@ -1,18 +1,21 @@
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import { Counter, collectDefaultMetrics, Registry as Metrics } from 'prom-client'
+import { MetricRegistrar } from './metric-registrar.ts'
 import type { RequestMetrics } from './request-metrics.ts'
-import type { Gauges } from './service-gauges.ts'
-import { registerServiceMetrics } from './service-metrics.ts'
+import type { WriteMetrics } from './write-metrics.ts'
 
-/** @returns renders the metrics of this process in the Prometheus text format */
+/**
+ * @param describe registers the metrics of the service
+ * @returns renders the metrics of this process in the Prometheus text format
+ */
 export function metricsOf(
   requests: RequestMetrics,
-  gauges: Gauges,
-  parts: Parameters<typeof registerServiceMetrics>[3],
+  writes: WriteMetrics,
+  describe: (metrics: MetricRegistrar) => void,
 ): () => Promise<string> {
   const defaults = processMetrics()
   const metrics = new Metrics()
-  registerServiceMetrics(metrics, requests, gauges, parts)
+  describe(new MetricRegistrar(metrics))
   const scrapes = new Counter({
     name: 'countersign_scrapes_total',
     help: 'Number of scrapes',
@@ -21,7 +24,7 @@ export function metricsOf(
   return async () => {
     scrapes.inc()
     const [processText, serviceText] = await Promise.all([defaults.metrics(), metrics.metrics()])
-    return processText + serviceText + requests.render() + gauges.writes.render()
+    return processText + serviceText + requests.render() + writes.render()
   }
 }
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { JOB_HANDLERS } from '../../../../../test/support/job-handlers.ts'
 import { testEnv } from '../../../../../test/support/service.ts'
 import { readSettings } from '../../../src/base/config.ts'
 import type { Database } from '../../../src/database/database.ts'
@@ -8,7 +9,6 @@ import { runDueJobs } from '../../../src/database/jobs/run-jobs.ts'
 import { WorkLoop } from '../../../src/database/jobs/work-loop.ts'
 import * as database from '../../../src/database/open-database.ts'
 import { EFFECTS } from '../../../src/service/effects.ts'
-import { JOB_HANDLERS } from '../../../src/service/job-handlers.ts'
 
 async function openDatabase(t: TestContext): Promise<Database> {
   const db = await database.openDatabase(readSettings(await testEnv(t)).database, Date.now, EFFECTS)

@@ -1,7 +1,7 @@
 import type { DatabaseReport } from '@countersign/protocol'
-import type { AgentReadModel } from '../agents/read-model/agent-read-model.ts'
-import type { Database } from '../database/database.ts'
-import { CachedProbe } from '../database/postgres/health.ts'
+import type { Database } from '../../database/database.ts'
+import { CachedProbe } from '../../database/postgres/health.ts'
+import type { AgentReadModel } from './agent-read-model.ts'
 
 /**
  * Creates the database report of `/readyz`. The database is queried at most once a second, and waited for at most a second.

@@ -5,12 +5,12 @@ import {
   keySetSchema,
   signDirectory,
 } from '@countersign/protocol'
-import { publicJwkOf, sendSignature } from '../agents/keys/key-set-routes.ts'
-import type { Site } from '../base/site.ts'
-import { CACHE_ONE_MINUTE } from '../http/caching.ts'
-import { publicRead } from '../http/public-read.ts'
-import type { App } from '../http/server.ts'
-import type { ServiceKey } from '../secrets/service-keys.ts'
+import type { Site } from '../../base/site.ts'
+import { CACHE_ONE_MINUTE } from '../../http/caching.ts'
+import { publicRead } from '../../http/public-read.ts'
+import type { App } from '../../http/server.ts'
+import type { ServiceKey } from '../../secrets/service-keys.ts'
+import { publicJwkOf, sendSignature } from './key-set-routes.ts'
 
 /** Seconds. Longer than a cache may hold the response, plus the time for which a signature is reused. */
 const LIFETIME = 300

@@ -1,0 +1,25 @@
+import type { PartDeps } from '../http/part.ts'
+import { identityRoutes } from './identity/identity-routes.ts'
+import type { OverviewDeps } from './identity/overview.ts'
+import { providerWebhookRoute } from './identity/provider-webhook-routes.ts'
+import { EXPIRE_VERIFICATION, expireVerification } from './identity/record-verification.ts'
+import { accountRoutes } from './owners/account-routes.ts'
+import { apiKeyRoutes } from './owners/api-key-routes.ts'
+import type { OwnersPart } from './owners/owner-routes.ts'
+import { signInRoutes } from './owners/sign-in-routes.ts'
+import type { OwnerDeps } from './providers/providers.ts'
+
+/** Accounts of owners: sign-up and sign-in, API keys, identity verifications. */
+export function openAccounts(deps: PartDeps & OwnerDeps & OverviewDeps): OwnersPart {
+  return {
+    routes: (app) => providerWebhookRoute(app, deps),
+    ownerRoutes(app, owners) {
+      const context = { ...owners, deps }
+      signInRoutes(app, context)
+      accountRoutes(app, context)
+      apiKeyRoutes(app, context)
+      identityRoutes(app, context)
+    },
+    jobs: { [EXPIRE_VERIFICATION]: expireVerification },
+  }
+}

@@ -1,0 +1,119 @@
+import type {
+  DirectoryProofRequest,
+  RenounceRequest,
+  SignedRequest,
+  VerifyRequest,
+  VerifyResponse,
+} from '@countersign/protocol'
+import type { OwnersPart } from '../accounts/owners/owner-routes.ts'
+import type { OwnerDeps } from '../accounts/providers/providers.ts'
+import type { PartDeps } from '../http/part.ts'
+import { openServiceKey } from '../secrets/service-keys.ts'
+import { agentRoute, didJsonRoute, gradeRoute } from './agent-routes.ts'
+import { avatarRoute, uploadedAvatarRoute } from './avatar-routes.ts'
+import type { CardRenderers } from './card.ts'
+import { cardRoute, compactCardRoute } from './card-routes.ts'
+import { continueRegrade, REGRADE_OWNER } from './changes/regrade-owner.ts'
+import { claim } from './claims/claim.ts'
+import { claimRoute, issueTokenRoutes } from './claims/claim-routes.ts'
+import { clientMetadataRoute } from './client-metadata-routes.ts'
+import type { ReadDeps } from './find-agent.ts'
+import { agentsOfKeyRoute } from './keys/agents-of-key-routes.ts'
+import { completeDueRecovery } from './keys/complete-recovery.ts'
+import { proveDirectory } from './keys/directory-proof.ts'
+import { COMPLETE_RECOVERY } from './keys/end-recovery.ts'
+import { keyHistoryRoute, keyRoutes, renounceRoute } from './keys/key-routes.ts'
+import { directoryProofRoute, keySetRoute } from './keys/key-set-routes.ts'
+import { ownKeyRoutes } from './keys/own-key-routes.ts'
+import { recover, vetoRecovery } from './keys/recover.ts'
+import { renounce } from './keys/renounce.ts'
+import { rotate } from './keys/rotate.ts'
+import { serviceDirectoryRoute } from './keys/service-directory-routes.ts'
+import { answerPlainLookups, identifyRoute, LOOKUP_URL, lookupRoute } from './lookup-routes.ts'
+import { ownAgentRoutes } from './manage/own-agent-routes.ts'
+import { verifyChallenge } from './verification/verify-challenge.ts'
+import { verifyRequestRoute, verifyRoute } from './verification/verify-routes.ts'
+import { signedRequestVerdict, verifySignedRequest } from './verification/verify-signed-request.ts'
+
+export interface AgentsPart extends OwnersPart {
+  readonly verify: (request: VerifyRequest) => Promise<VerifyResponse>
+  readonly verifySignedRequest: (
+    request: SignedRequest,
+    body: Uint8Array | undefined,
+  ) => ReturnType<typeof verifySignedRequest>
+}
+
+/**
+ * The register of agents: claims, public reads, verification, keys, and what owners manage.
+ * @param cards null: cards are JSON only
+ */
+export async function openAgents(
+  context: PartDeps & ReadDeps & OwnerDeps,
+  cards: CardRenderers | null,
+): Promise<AgentsPart> {
+  const { settings, db, site, metrics } = context
+  const { naming } = site
+  const { keyReuse, recoveryDelayMs } = settings
+  const directoryKey = await openServiceKey({ db, dataDir: settings.dataDir }, 'directory')
+  const claimDeps = { ...context, naming, keyReuse }
+  const keyDeps = { ...context, keyReuse, recoveryDelayMs }
+  const pageReads = { ...context, db: db.read }
+  const verify = (request: VerifyRequest) =>
+    metrics.verifications.count(verifyChallenge(context, request), ({ verified }) =>
+      verified ? 'verified' : 'not_active',
+    )
+  return {
+    verify,
+    verifySignedRequest: (request, body) => verifySignedRequest(context, request, body),
+    routes(app) {
+      lookupRoute(app, context)
+      verifyRoute(app, { naming, verify })
+      verifyRequestRoute(app, {
+        naming,
+        verifyRequest: (request: SignedRequest) => signedRequestVerdict(context, request),
+      })
+      claimRoute(app, {
+        naming,
+        claim: (request) => metrics.claims.count(claim(claimDeps, request), () => 'claimed'),
+      })
+      renounceRoute(app, {
+        naming,
+        renounce: (reference: string, request: RenounceRequest) =>
+          renounce(keyDeps, reference, request),
+      })
+      keyHistoryRoute(app, context)
+      keyRoutes(app, naming, {
+        rotate: (reference, request) => rotate(keyDeps, reference, request),
+        recover: (reference, request) => recover(keyDeps, reference, request),
+        vetoRecovery: (reference, request) => vetoRecovery(keyDeps, reference, request),
+      })
+      identifyRoute(app, context)
+      cardRoute(app, context, cards?.full ?? null)
+      gradeRoute(app, pageReads)
+      compactCardRoute(app, context, cards?.compact ?? null)
+      agentRoute(app, context)
+      avatarRoute(app, context)
+      uploadedAvatarRoute(app, context)
+      didJsonRoute(app, context)
+      keySetRoute(app, context)
+      clientMetadataRoute(app, context)
+      agentsOfKeyRoute(app, { db, site })
+      directoryProofRoute(app, {
+        naming,
+        proveDirectory: (reference: string, request: DirectoryProofRequest) =>
+          proveDirectory(context, reference, request),
+      })
+      serviceDirectoryRoute(app, { ...context, directoryKey })
+    },
+    ahead: {
+      route: { operationId: 'lookup', url: LOOKUP_URL, method: 'GET' },
+      open: () => answerPlainLookups({ ...context, read: context }),
+    },
+    ownerRoutes(app, owners) {
+      issueTokenRoutes(app, { ...owners, deps: context })
+      ownAgentRoutes(app, { ...owners, deps: context })
+      ownKeyRoutes(app, { ...owners, deps: keyDeps })
+    },
+    jobs: { [REGRADE_OWNER]: continueRegrade, [COMPLETE_RECOVERY]: completeDueRecovery },
+  }
+}

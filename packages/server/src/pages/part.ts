@@ -1,0 +1,70 @@
+import { join } from 'node:path'
+import type { OwnersPart } from '../accounts/owners/owner-routes.ts'
+import type { OwnerDeps } from '../accounts/providers/providers.ts'
+import type { ReadDeps } from '../agents/find-agent.ts'
+import type { AgentsPart } from '../agents/part.ts'
+import { PACKAGES_DIR } from '../base/packages.ts'
+import type { ChannelSources } from '../channels/kinds/kind.ts'
+import type { ConcurrencyLimiter } from '../http/limits/concurrency-limiter.ts'
+import type { RateLimiter } from '../http/limits/rate-limiter.ts'
+import type { PartDeps } from '../http/part.ts'
+import type { LogPart } from '../log/part.ts'
+import { serveDashboard } from './dashboard/dashboard-routes.ts'
+import { sessionRoutes } from './dashboard/session-routes.ts'
+import { streamRoute } from './dashboard/stream-routes.ts'
+import { developmentMailRoute } from './development-mail-routes.ts'
+import { docsRoutes, skillRoutes } from './docs/docs-routes.ts'
+import { Library } from './docs/library.ts'
+import { deploymentOf } from './docs/names.ts'
+import { emailLinkRoutes } from './email-link-routes.ts'
+import type { Pages } from './load.ts'
+import { packageRoutes } from './package-routes.ts'
+import { servePages } from './page-routes.ts'
+
+/** Written by `npm run build`. */
+const DASHBOARD_DIR = join(import.meta.dirname, '../../../dashboard/dist')
+const DOCS_DIR = join(import.meta.dirname, '../../dist/docs')
+
+interface PagesPartDeps extends PartDeps, OwnerDeps, ReadDeps {
+  readonly channelSources: ChannelSources
+  readonly pages: Pages
+  readonly rateLimits: RateLimiter['limits']
+  readonly previewLimiter: ConcurrencyLimiter
+}
+
+/** Public pages, documentation, the console and the dashboard. */
+export function openPages(
+  context: PagesPartDeps,
+  { verify, verifySignedRequest }: AgentsPart,
+  { loggedKeys }: LogPart,
+): OwnersPart {
+  const { settings, db, site, pages, rateLimits, previewLimiter } = context
+  const read = { ...context, db: db.read }
+  const mailDeps = { ...context, mailDelivery: settings.mail?.kind ?? null }
+  const library = new Library(DOCS_DIR, deploymentOf(settings, rateLimits))
+  return {
+    async routes(app) {
+      await servePages(app, {
+        read,
+        pages,
+        verify,
+        verifySignedRequest,
+        challenges: context,
+        loggedKeys,
+        previewLimiter,
+      })
+      await emailLinkRoutes(app, { deps: mailDeps, pages })
+      developmentMailRoute(app, { deps: mailDeps, pages })
+      const { providers } = context
+      await serveDashboard(app, { baseUrl: site.baseUrl, providers, dir: DASHBOARD_DIR })
+      packageRoutes(app, site.naming, PACKAGES_DIR)
+      docsRoutes(app, { library, pages, read })
+      skillRoutes(app, library)
+    },
+    ownerRoutes(app, owners) {
+      const { recoveryDelayMs } = settings
+      sessionRoutes(app, { ...owners, deps: { ...context, recoveryDelayMs } })
+      streamRoute(app, { ...owners, deps: context })
+    },
+  }
+}

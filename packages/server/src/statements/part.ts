@@ -1,0 +1,76 @@
+import type { OwnersPart } from '../accounts/owners/owner-routes.ts'
+import type { ReadDeps } from '../agents/find-agent.ts'
+import { type PartDeps, WORK_MS } from '../http/part.ts'
+import type { LogPart } from '../log/part.ts'
+import { IssuerKeyRing } from '../secrets/issuer-keys/issuer-keys.ts'
+import {
+  answerPlainCertificates,
+  CERTIFICATE_URL,
+  certificateRoutes,
+  issuerKeyRoutes,
+} from './certificates/certificate-routes.ts'
+import { Issuer } from './certificates/issue.ts'
+import { grantIssuerRoutes, grantRoute, issuerMetadataRoutes } from './grants/grant-routes.ts'
+import { issueGrant } from './grants/issue-grant.ts'
+import { openStatus } from './status-lists/open-status.ts'
+import { HEAD_INTERVAL_MS } from './status-lists/status-feed.ts'
+import { feedRoute, snapshotRoute, statusListRoute } from './status-lists/status-routes.ts'
+
+/** What the issuer signs: status lists with their feed, certificates, grants. */
+export async function openStatements(
+  context: PartDeps & ReadDeps,
+  { loggedKeys }: LogPart,
+): Promise<OwnersPart> {
+  const { settings, log, db, site, metrics, resources } = context
+  const { dataDir, certificateLifetimeMs } = settings
+  const issuerKeys = await IssuerKeyRing.open({ ...context, dataDir, certificateLifetimeMs })
+  const status = await openStatus({
+    ...context,
+    issuerKeys,
+    baseUrl: site.baseUrl,
+    onError: (err) => log.error({ err }, 'the status lists cannot be loaded'),
+  })
+  resources.defer(() => status.state.stop())
+  const deps = { ...context, issuerKeys }
+  const statusState = status.state
+  const issuer = new Issuer({ ...deps, certificateLifetimeMs, loggedKeys, statusState })
+  return {
+    routes(app) {
+      statusListRoute(app, { site, ...status })
+      snapshotRoute(app, { site, ...status })
+      feedRoute(app, { site, ...status })
+      certificateRoutes(app, { site, issuer })
+      grantRoute(app, {
+        issueGrant: (...args) => metrics.grants.count(issueGrant(deps, ...args), () => 'issued'),
+        baseUrl: site.baseUrl,
+      })
+      issuerMetadataRoutes(app, { site, issuerKeys, db: db.pointReads })
+      issuerKeyRoutes(app, { site, issuerKeys })
+    },
+    ahead: {
+      route: { operationId: 'agentCertificate', url: CERTIFICATE_URL, method: 'GET' },
+      open: () => answerPlainCertificates({ ...context, read: context, issuer }),
+    },
+    ownerRoutes: (app, owners) => grantIssuerRoutes(app, { ...owners, deps }),
+    gauges(registrar) {
+      registrar.gauge(
+        'countersign_status_age_seconds',
+        'Age of the newest state that was signed for status lists and their feed',
+        () => status.feed.ageSeconds,
+      )
+      registrar.gauge(
+        'countersign_feed_subscribers',
+        'Open streams of the status feed',
+        () => status.feed.subscribers,
+      )
+    },
+    timers: [
+      {
+        everyMs: WORK_MS,
+        run: () => issuerKeys.refresh(),
+        failure: 'the state of the issuer keys cannot be read',
+      },
+      { everyMs: HEAD_INTERVAL_MS, run: () => status.feed.tick(), failure: 'no head was signed' },
+    ],
+  }
+}
