@@ -32,7 +32,11 @@ function put(sequence: number): void {
     const at = claimedAt + sequence
     const first = initialProfile(claimedAt)
     index.upsert({
-      ...{ tail, publicKey: randomBytes(32), ownerId: 1 + (i % 1000), seq: i + 1, claimedAt },
+      tail,
+      publicKey: randomBytes(32),
+      ownerId: 1 + (i % 1000),
+      seq: i + 1,
+      claimedAt,
       version: sequence * AGENTS + i,
       status: 'active',
       profile:

@@ -67,8 +67,12 @@ export async function loadServers(
   const sum = (of: 'requests' | 'bytes' | 'errors') => all.reduce((n, each) => n + each[of], 0)
   const highest = (of: 'seconds' | 'p50' | 'p99') => Math.max(...all.map((each) => each[of]))
   return {
-    ...{ requests: sum('requests'), bytes: sum('bytes'), errors: sum('errors') },
-    ...{ seconds: highest('seconds'), p50: highest('p50'), p99: highest('p99') },
+    requests: sum('requests'),
+    bytes: sum('bytes'),
+    errors: sum('errors'),
+    seconds: highest('seconds'),
+    p50: highest('p50'),
+    p99: highest('p99'),
   }
 }
 

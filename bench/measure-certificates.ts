@@ -56,8 +56,14 @@ async function measureOne(
     pids: [pid],
     load: () =>
       loadServer(bench.scope, bench.machine, {
-        ...{ port, method: 'GET', before, after, file: seed.tails },
-        ...{ headers: {}, connections, seconds },
+        port,
+        method: 'GET',
+        before,
+        after,
+        file: seed.tails,
+        headers: {},
+        connections,
+        seconds,
       }),
   })
   const targets = [targetOf('ceiling', bare), targetOf('countersign', countersign)]

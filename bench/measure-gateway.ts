@@ -103,8 +103,15 @@ function targetOf(
     pids: [pid],
     load() {
       const load: Load = {
-        ...{ port, connections, seconds, file, method: 'GET', before: '/', after: '' },
-        ...{ headers: {}, tailHeader: ID_HEADER },
+        port,
+        connections,
+        seconds,
+        file,
+        method: 'GET',
+        before: '/',
+        after: '',
+        headers: {},
+        tailHeader: ID_HEADER,
       }
       return loadServer(scope, machine, load)
     },

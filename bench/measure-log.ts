@@ -7,11 +7,11 @@ import { namingFor, randomTail } from '@countersign/protocol'
 import { logRowOf } from '../packages/server/src/agents/changes/changes.ts'
 import { insertQueued } from '../packages/server/src/agents/changes/log-queue-table.ts'
 import { insertAgent } from '../packages/server/src/agents/claims/claim-table.ts'
-import { thumbprintBytes } from '../packages/server/src/agents/keys/key-table.ts'
 import type { Db } from '../packages/server/src/database/database.ts'
 import { openDatabase } from '../packages/server/src/database/open-database.ts'
 import type { LogQueueRow } from '../packages/server/src/database/schema/log-rows.ts'
 import { TransparencyLog } from '../packages/server/src/log/transparency-log.ts'
+import { thumbprintBytes } from '../packages/server/src/secrets/ed25519.ts'
 import { openServiceKey } from '../packages/server/src/secrets/service-keys.ts'
 import { EFFECTS } from '../packages/server/src/service/effects.ts'
 import { HOST } from './http-exchange.ts'
@@ -81,10 +81,18 @@ try {
   const server = await startServer(scope, {
     args: [resolve(import.meta.dirname, '../packages/server/bin/countersignd.mjs'), 'serve'],
     env: {
-      ...{ HOST, PORT: String(port), DATA_DIR: dataDir, BASE_URL: `http://${host}` },
-      ...{ METRICS_PORT: 'off', DRAIN_SECONDS: '0', LOG_LEVEL: 'silent', RATE_LIMITS: 'off' },
+      HOST,
+      PORT: String(port),
+      DATA_DIR: dataDir,
+      BASE_URL: `http://${host}`,
+      METRICS_PORT: 'off',
+      DRAIN_SECONDS: '0',
+      LOG_LEVEL: 'silent',
+      RATE_LIMITS: 'off',
     },
-    ...{ port, core: null, until: [{ method: 'GET', path: '/log/checkpoint' }] },
+    port,
+    core: null,
+    until: [{ method: 'GET', path: '/log/checkpoint' }],
   })
   const bundles = Math.floor(size / 256)
   const anyTile = () => tilePath(Math.floor(Math.random() * bundles))
@@ -110,7 +118,8 @@ function claim(i: number) {
     Buffer,
   ]
   const evidence = {
-    ...{ agentId: 'main', claimTokenHash: tokenHash.toString('base64') },
+    agentId: 'main',
+    claimTokenHash: tokenHash.toString('base64'),
     publicKey: publicKey.toString('base64'),
     signature: signature.toString('base64'),
   }

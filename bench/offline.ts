@@ -91,7 +91,10 @@ async function certifiedAgent(service: TestService) {
   await certified.sign(SHOP)
   const trust = { issuer: service.url, didPrefix: 'svc:agent:', jwks: null, idHeader: 'ServiceID' }
   const trusted = new TrustedIssuer(trust, {
-    ...{ maxStaleSeconds: 86_400, timeoutMs: 30_000, elapsed, now: Date.now },
+    maxStaleSeconds: 86_400,
+    timeoutMs: 30_000,
+    elapsed,
+    now: Date.now,
     service: { issuer: service.url, base: service.url },
   })
   await trusted.follower.ready

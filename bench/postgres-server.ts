@@ -100,7 +100,9 @@ export async function startPostgres(
   const command = [...pinning, postgresProgram('postgres'), '-D', join(dir, 'data'), ...options]
   // In a session of its own, so that Ctrl-C does not end the guard process before it has stopped the server.
   const guard = spawn('sh', ['-c', GUARD, 'guard', ...command], {
-    ...{ stdio: ['pipe', 'ignore', 'pipe'], detached: true, env: { ...process.env, LC_ALL: 'C' } },
+    stdio: ['pipe', 'ignore', 'pipe'],
+    detached: true,
+    env: { ...process.env, LC_ALL: 'C' },
     ...unprivileged(),
   })
   let log = ''

@@ -1,6 +1,6 @@
 import { freemem } from 'node:os'
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
-import { thumbprintBytes } from '../packages/server/src/agents/keys/key-table.ts'
+import { thumbprintBytes } from '../packages/server/src/secrets/ed25519.ts'
 
 /** Bytes per line: a tail of 24 letters and a newline. */
 export const TAIL_LINE = 25

@@ -18,8 +18,11 @@ test('the bench measures three systems without an error, prints JSON alone, and 
   assert.equal(code, 0, stderr)
   const { options, measurements, footprint, machine, errors }: Report = JSON.parse(stdout)
   assert.deepEqual(options, {
-    ...{ agents: 200, seconds: 1, rounds: 1 },
-    ...{ connections: 64, claimConnections: 128 },
+    agents: 200,
+    seconds: 1,
+    rounds: 1,
+    connections: 64,
+    claimConnections: 128,
   })
   assert.equal(errors, 0)
   assert.match(machine.generator, /^(wrk|autocannon)$/)

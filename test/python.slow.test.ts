@@ -332,8 +332,11 @@ function decidedHere({ policy: input, ...each }: DecisionCase) {
   const context = { naming, accepts, signInUrl, vary: varyHeader(naming, accepts) }
   const accept = each.headers.find(([name]) => name === 'Accept')?.[1] ?? null
   const denial = denialFor(decision, context, accept, () => ({
-    ...{ method: each.method, target: each.target, headers: each.headers },
-    ...{ scheme: 'https' as const, authority: 'shop.example' },
+    method: each.method,
+    target: each.target,
+    headers: each.headers,
+    scheme: 'https' as const,
+    authority: 'shop.example',
   }))
   return {
     rules: rules.map((one) => routes.all.indexOf(one)),

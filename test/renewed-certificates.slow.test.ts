@@ -30,7 +30,10 @@ test('an agent whose certificate was replaced is refused once, gets another and 
   t.after(() => protect.close())
   const registry = new Registry(service.url)
   const agent = new Agent({
-    ...{ registry, signer: await newKey(), audiences: [shop], certificates: true },
+    registry,
+    signer: await newKey(),
+    audiences: [shop],
+    certificates: true,
   })
   await agent.claim(await service.operator.issueToken(owner))
   assert.equal((await agent.fetch(shop)).status, 200)

@@ -91,7 +91,9 @@ export async function installExample(
     },
     async start(command, args, own) {
       const child = spawn(command, args, {
-        ...{ cwd: dir, env: { ...env, ...own }, detached: true },
+        cwd: dir,
+        env: { ...env, ...own },
+        detached: true,
         stdio: ['ignore', 'pipe', 'pipe'],
       })
       let output = ''
@@ -135,7 +137,10 @@ export async function startModel(t: Cleanup): Promise<string> {
     response.setHeader('content-type', 'application/json')
     response.end(
       JSON.stringify({
-        ...{ id: `chatcmpl-${randomUUID()}`, object: 'chat.completion', created: 1, model: 'fake' },
+        id: `chatcmpl-${randomUUID()}`,
+        object: 'chat.completion',
+        created: 1,
+        model: 'fake',
         choices: [{ index: 0, message, finish_reason, logprobs: null }],
         usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
       }),

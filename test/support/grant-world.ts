@@ -52,7 +52,10 @@ export async function startAuthorizationServer(t: Cleanup): Promise<TestAuthoriz
   const tokenEndpoint = `${url}/token`
   pages.set(METADATA, { body: { issuer: url, token_endpoint: tokenEndpoint } })
   const started: TestAuthorizationServer = {
-    ...{ url, tokenEndpoint, pages, requested },
+    url,
+    tokenEndpoint,
+    pages,
+    requested,
     beforeAnswer: async () => undefined,
   }
   return started
@@ -129,8 +132,10 @@ export async function requestGrant(
   const headers =
     deviation.headers ??
     (await signedHeaders(service, did, deviation.key ?? key, {
-      ...{ method: 'POST', url: (deviation.origin ?? service.url) + target },
-      ...{ headers: [['Content-Type', 'application/json']], body: deviation.signedBody ?? body },
+      method: 'POST',
+      url: (deviation.origin ?? service.url) + target,
+      headers: [['Content-Type', 'application/json']],
+      body: deviation.signedBody ?? body,
     }))
   const sent = Object.fromEntries(headers.filter(([name]) => name !== 'Host'))
   return ask(service, target, { method: 'POST', headers: sent, body })

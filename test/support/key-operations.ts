@@ -38,7 +38,11 @@ function operation(service: Url, did: string, changed: Partial<Signed>): Signed 
   const issuedAt = Math.floor(Date.now() / 1000)
   const rest = { old: null, next: null, token: null, issuedAt, sequence: 1 }
   return {
-    ...{ first: 0xff, operation: 'rotate', version: 'v1', service: service.url, did },
+    first: 0xff,
+    operation: 'rotate',
+    version: 'v1',
+    service: service.url,
+    did,
     ...rest,
     ...changed,
   }

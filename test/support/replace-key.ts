@@ -1,7 +1,7 @@
 import { agentByTail } from '../../packages/server/src/agents/agent-table.ts'
-import { thumbprintBytes } from '../../packages/server/src/agents/keys/key-table.ts'
 import type { Database } from '../../packages/server/src/database/database.ts'
 import { appendAgentEvent } from '../../packages/server/src/database/event-table.ts'
+import { thumbprintBytes } from '../../packages/server/src/secrets/ed25519.ts'
 
 /**
  * Replaces the key of an agent in the database, as a rotation would: the former key gets a row of its own, and an event

@@ -75,8 +75,13 @@ export function testIssuer(origin: string, now: () => number = Date.now): TestIs
     staple({ did, publicKey }, claims = {}) {
       const iat = seconds()
       return issuer.sign(TOKEN_TYPES.staple, {
-        ...{ iss: origin, sub: did, cnf: { jkt: keyThumbprint(publicKey) } },
-        ...{ agentStatus: 'active', grade: 'B', iat, exp: iat + 900 },
+        iss: origin,
+        sub: did,
+        cnf: { jkt: keyThumbprint(publicKey) },
+        agentStatus: 'active',
+        grade: 'B',
+        iat,
+        exp: iat + 900,
         ...claims,
       })
     },
@@ -84,8 +89,11 @@ export function testIssuer(origin: string, now: () => number = Date.now): TestIs
       const iat = seconds()
       const lst = deflateSync(issuer.list(n)).toString('base64url')
       return issuer.sign(TOKEN_TYPES.statusList, {
-        ...{ sub: `${origin}/status/${n}`, iat, exp: iat + 600, ttl: 30 },
-        ...{ status_list: { bits: 2, lst } },
+        sub: `${origin}/status/${n}`,
+        iat,
+        exp: iat + 600,
+        ttl: 30,
+        status_list: { bits: 2, lst },
         ...claims,
       })
     },
@@ -120,11 +128,20 @@ function claimsOf(origin: string, { did, publicKey }: CertifiedKey, iat: number)
   const tail = did.split(':').at(-1)
   const x = Buffer.from(publicKey).toString('base64url')
   return {
-    ...{ iss: origin, sub: did, iat, exp: iat + DAY_SECONDS, jti: randomUUID() },
+    iss: origin,
+    sub: did,
+    iat,
+    exp: iat + DAY_SECONDS,
+    jti: randomUUID(),
     vct: `${origin}/credentials/agent-certificate`,
     cnf: { jwk: { kty: 'OKP', crv: 'Ed25519', x } },
-    ...{ identityMethod: 'in-person', identityLevel: 'verified', assurance: 'high', grade: 'B' },
-    ...{ policyVersion: 1, keySequence: 1, keyChangedAt: '2026-01-02T03:04:05.678Z' },
+    identityMethod: 'in-person',
+    identityLevel: 'verified',
+    assurance: 'high',
+    grade: 'B',
+    policyVersion: 1,
+    keySequence: 1,
+    keyChangedAt: '2026-01-02T03:04:05.678Z',
     did_web: `did:web:${new URL(origin).host.replace(':', '%3A')}:agent:${namingOfDid(did)?.shortName}:agent:${tail}`,
   } satisfies Omit<CertificateClaims, 'status'>
 }

@@ -9,6 +9,7 @@ import { checkDirections } from './import-directions.ts'
 import { importsOf } from './imports.ts'
 import { checkArrows } from './rooms.ts'
 import { isCode, readSources } from './source-files.ts'
+import { checkSpreadLiterals } from './spread-literals.ts'
 import { parse } from './syntax.ts'
 
 /** How much was checked, and what was found. */
@@ -31,6 +32,7 @@ export function checkStructure(root: string): Findings {
     ...checkCycles(imports),
     ...checkArrows(imports),
     ...checkEnvelopes(parsed),
+    ...checkSpreadLiterals(parsed),
     ...checkForbiddenIdentifiers(parsed),
     ...checkDocComments(parsed),
     ...checkFileNames(sources),

@@ -30,13 +30,17 @@ test('a flood of keys that are not logged is forgotten, and evicts none that is'
   }
   const clock = new Clock()
   const keys = new LoggedKeys(new Map([[ISSUER, client]]), {
-    ...{ policies: [policy], header: 'ServiceID', timeoutMs: 30_000, now: clock.now },
+    policies: [policy],
+    header: 'ServiceID',
+    timeoutMs: 30_000,
+    now: clock.now,
   })
   const stateOf = async (i: number) => {
     const did = didOf(i)
     const agent = {
       ...({ did, status: 'active', verified: true, identityMethod: 'x', grade: null } as const),
-      ...{ key: { publicKey, keyid }, keySequence: 1 },
+      key: { publicKey, keyid },
+      keySequence: 1,
     }
     const caller = { kind: 'named', did, proof: 'signature' } as const
     const answer: LookupResult = { kind: 'answered', agent }

@@ -29,8 +29,11 @@ test('a log that is halted: `unreachable` decides for new keys, and known ones s
   const shopThat = (unreachable: WhenUnreachable) => {
     const rules = { requireProof: true, requireLogged: { policy }, unreachable }
     const visit = fetchGateway({
-      ...{ service: service.url, audiences: [SHOP], nonces: olderNonceStore() },
-      ...{ policy: rules, now: clock.now },
+      service: service.url,
+      audiences: [SHOP],
+      nonces: olderNonceStore(),
+      policy: rules,
+      now: clock.now,
     })
     return async (agent: Agent) => {
       const { status, decision } = await visit(
@@ -84,8 +87,12 @@ test('an agent with a certificate: after the first request, none reaches the ser
   }
   let source: Decision['source'] = null
   const protect = gateway({
-    ...{ service: counting, issuer: service.url, audiences: [SHOP], nonces: olderNonceStore() },
-    ...{ policy, timeoutMs: 30_000 },
+    service: counting,
+    issuer: service.url,
+    audiences: [SHOP],
+    nonces: olderNonceStore(),
+    policy,
+    timeoutMs: 30_000,
     onDecision: (decision) => {
       source = decision.source
     },
@@ -145,7 +152,8 @@ test('countersign-gateway reads the tlog-policy from a file', async (t) => {
   writeFileSync(policyFile, await logPolicyOf(service))
   const routes = [{ path: '/logged', requireLogged: { policyFile } }]
   const gate = await startGateway(t, {
-    ...{ service: service.url, audiences: [SHOP] },
+    service: service.url,
+    audiences: [SHOP],
     policy: { requireProof: true, routes },
   })
   const asked = { 'X-Forwarded-Method': 'GET', 'X-Forwarded-Uri': '/logged' }

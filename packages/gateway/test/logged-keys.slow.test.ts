@@ -49,8 +49,13 @@ function startShop(
   const clock = new Clock()
   const rules = { requireProof: true, requireLogged: { policy: logPolicy }, ...policy }
   const visit = fetchGateway({
-    ...{ service: front.url, issuer: service.url, audiences: [SHOP], nonces: olderNonceStore() },
-    ...{ policy: rules, now: clock.now, ...options },
+    service: front.url,
+    issuer: service.url,
+    audiences: [SHOP],
+    nonces: olderNonceStore(),
+    policy: rules,
+    now: clock.now,
+    ...options,
   })
   const see = async (agent: Agent, path = '/') => {
     const request = await agent.sign(`${SHOP}${path}`)
@@ -367,10 +372,18 @@ test('a changed policy keeps what was verified by the same tlog-policies', async
   const decide = async (gate: Gate) => {
     const request = await agent.sign(`${SHOP}/`)
     const { decision } = await gate.decide({
-      ...{ method: 'GET', target: '/', identification: request.headers.get('ServiceID') },
-      ...{ authorization: null, address: () => null, preflight: false, signed: true },
+      method: 'GET',
+      target: '/',
+      identification: request.headers.get('ServiceID'),
+      authorization: null,
+      address: () => null,
+      preflight: false,
+      signed: true,
       raw: () => ({
-        ...{ method: 'GET', scheme: 'https', authority: 'shop.example', target: '/' },
+        method: 'GET',
+        scheme: 'https',
+        authority: 'shop.example',
+        target: '/',
         headers: [...request.headers],
       }),
       readBody: null,

@@ -134,7 +134,9 @@ test('a staple never overrides a newer restriction, and a newer staple restricts
   const other = offlineAgent(site.origin, 1)
   const soon = Math.floor(Date.now() / 1000) + 30
   const suspended = await site.issuer.staple(other, {
-    ...{ agentStatus: 'suspended', iat: soon, exp: soon + 900 },
+    agentStatus: 'suspended',
+    iat: soon,
+    exp: soon + 900,
   })
   const tokens = { certificate: await site.issuer.certificate(other, { idx: 9 }) }
   assert.equal((await shop.visit(other, tokens)).status, 200)

@@ -35,7 +35,9 @@ test('the service is off for 24 hours: agents are decided as the policy says, an
   const shops = new Map(
     POLICIES.map((unreachable) => {
       const policy = {
-        ...{ ...PROVEN, trust, unreachable },
+        ...PROVEN,
+        trust,
+        unreachable,
         maxStaleSeconds: (STALE_HOURS * HOUR) / 1000,
         offline: { maxStaleSeconds: (OFFLINE_HOURS * HOUR) / 1000 },
       }

@@ -101,7 +101,8 @@ test('a site decides without a question to the service: suspension, reactivation
 
 test('countersign-gateway follows the feed, and ends with it', async (t) => {
   const gate = await startGateway(t, {
-    ...{ service: service.url, audiences: [SHOP] },
+    service: service.url,
+    audiences: [SHOP],
     policy: { requireProof: true, trust },
   })
   const { agent, did } = await certifiedAgent()
@@ -110,7 +111,8 @@ test('countersign-gateway follows the feed, and ends with it', async (t) => {
     const forwarded = { 'X-Forwarded-Method': 'GET', 'X-Forwarded-Uri': '/orders' }
     const origin = { 'X-Forwarded-Host': 'shop.example', 'X-Forwarded-Proto': 'https' }
     return send(gate.url, request, {
-      ...{ target: '/auth/forward', headers: { ...forwarded, ...origin } },
+      target: '/auth/forward',
+      headers: { ...forwarded, ...origin },
     })
   }
   const admitted = await ask()

@@ -211,8 +211,12 @@ suite('countersign mcp --http', () => {
       readHttpSettings({ http: true, host, allowHost }, HOST_TOKEN)
     const local = ['localhost', '127.0.0.1', '[::1]']
     assert.deepEqual(settings('127.0.0.1'), {
-      ...{ address: '127.0.0.1', port: 8808, hostnames: [...local, '127.0.0.1'] },
-      ...{ token: HOST_TOKEN, tokenIsNew: false, isLocal: true },
+      address: '127.0.0.1',
+      port: 8808,
+      hostnames: [...local, '127.0.0.1'],
+      token: HOST_TOKEN,
+      tokenIsNew: false,
+      isLocal: true,
     })
     assert.equal(settings('::1').isLocal, true)
     const open = settings('0.0.0.0', 'agent.example.com')

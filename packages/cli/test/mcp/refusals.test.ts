@@ -282,8 +282,14 @@ suite('countersign mcp refuses', () => {
     assert.match(await agent.refusal('claim', { token: TOKEN }), /^UNUSABLE_KEY: /)
 
     const answer = {
-      ...{ svcDid: NOBODY, status: 'active', policyVersion: 1, grade: 'A', tier: null },
-      ...{ gradeIsFallback: false, points: { identity: 2, reach: 2 }, next: null },
+      svcDid: NOBODY,
+      status: 'active',
+      policyVersion: 1,
+      grade: 'A',
+      tier: null,
+      gradeIsFallback: false,
+      points: { identity: 2, reach: 2 },
+      next: null,
       evidence: { verification: null, channel: null },
     }
     const explain = async (body: object) => {

@@ -43,10 +43,18 @@ export function cliFor(t: Cleanup, env: Env = {}): Cli {
       stream.setEncoding('utf8').on('data', (text) => (written[name] += text))
     }
     return {
-      ...{ stdin: Readable.from([]), fetch, now: Date.now, cwd: home, home, npxPackage: null, env },
+      stdin: Readable.from([]),
+      fetch,
+      now: Date.now,
+      cwd: home,
+      home,
+      npxPackage: null,
+      env,
       untilSignalled: () => new Promise(() => undefined),
       ...overrides,
-      ...{ stdout, stderr, written: () => ({ ...written }) },
+      stdout,
+      stderr,
+      written: () => ({ ...written }),
     }
   }
   const runWithInput: Cli['runWithInput'] = async (input, ...args) => {

@@ -1,7 +1,11 @@
 /** Days are UTC, as on the certificate: otherwise the two could show different dates. */
 const DAY = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC' })
 const MINUTE = new Intl.DateTimeFormat('en-GB', {
-  ...{ day: 'numeric', month: 'long', year: 'numeric', hour: '2-digit', minute: '2-digit' },
+  day: 'numeric',
+  month: 'long',
+  year: 'numeric',
+  hour: '2-digit',
+  minute: '2-digit',
   timeZoneName: 'short',
 })
 const SPAN = new Intl.RelativeTimeFormat('en', { numeric: 'auto' })

@@ -344,8 +344,13 @@ for (const proxy of PROXIES) {
       const ports = { gatewayPort: gateway.port, sitePort: site.port, idHeader: 'ServiceID' }
       const url = await startProxy(t, proxy, ports)
       const settings = {
-        ...{ service: service.url, audiences: [url], timeoutMs: 30_000, drainSeconds: 0, port: 0 },
-        ...{ sessionSecretVariable: 'SECRET', signInPath: '/agent-sign-in' },
+        service: service.url,
+        audiences: [url],
+        timeoutMs: 30_000,
+        drainSeconds: 0,
+        port: 0,
+        sessionSecretVariable: 'SECRET',
+        signInPath: '/agent-sign-in',
         policy: { requireProof: true, limit: { requests: 8, seconds: 3600 } },
       }
       writeFileSync(`${gateway.file}.new`, JSON.stringify(settings))

@@ -57,7 +57,13 @@ export async function startIssuerSite(t: Test, now: () => number = Date.now): Pr
   const numbers = new Set([1])
 
   const site: IssuerSite = {
-    ...{ issuer, origin, asked, instead, open, epoch: randomUUID(), seq: 10 },
+    issuer,
+    origin,
+    asked,
+    instead,
+    open,
+    epoch: randomUUID(),
+    seq: 10,
     change(list, idx, status) {
       numbers.add(list)
       issuer.setStatus(list, idx, status)
@@ -69,8 +75,14 @@ export async function startIssuerSite(t: Test, now: () => number = Date.now): Pr
     head(claims = {}) {
       const iat = Math.floor(now() / 1000)
       return issuer.sign(TOKEN_TYPES.feedHead, {
-        ...{ iss: origin, iat, exp: iat + 600, epoch: site.epoch, seq: site.seq, asOf: now() },
-        ...{ digest: 'A'.repeat(43), ...claims },
+        iss: origin,
+        iat,
+        exp: iat + 600,
+        epoch: site.epoch,
+        seq: site.seq,
+        asOf: now(),
+        digest: 'A'.repeat(43),
+        ...claims,
       })
     },
     async snapshot() {
@@ -79,7 +91,13 @@ export async function startIssuerSite(t: Test, now: () => number = Date.now): Pr
       const lists = [...numbers].map((list) => ({ list, bytes: issuer.list(list).slice() }))
       const hash = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('base64url')
       const manifest = await issuer.sign(TOKEN_TYPES.snapshot, {
-        ...{ iss: origin, iat, exp: iat + 600, epoch, seq, asOf: now(), digest: 'A'.repeat(43) },
+        iss: origin,
+        iat,
+        exp: iat + 600,
+        epoch,
+        seq,
+        asOf: now(),
+        digest: 'A'.repeat(43),
         lists: lists.map(({ list, bytes }) => ({ list, hash: hash(bytes) })),
       })
       return {

@@ -60,7 +60,10 @@ async function setUp(t: TestContext, ...audiences: string[]) {
   const { service, origin } = await startIssuer(t)
   const agent = new Agent({
     registry: new Registry(origin, { ...PATIENT_CLIENT, retries: 0 }),
-    ...{ signer: service.key, did: DID, certificates: true, now: service.now },
+    signer: service.key,
+    did: DID,
+    certificates: true,
+    now: service.now,
     audiences: ['https://shop.example', ...audiences],
   })
   const sent = async () => {

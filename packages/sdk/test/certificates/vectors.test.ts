@@ -61,7 +61,9 @@ test('staples', async () => {
 
 test('status lists', async () => {
   const context = {
-    ...{ issuer, uri: vectors.statusLists.uri, now: vectors.now },
+    issuer,
+    uri: vectors.statusLists.uri,
+    now: vectors.now,
     keysFor: () => keySet.keys,
   }
   for (const each of readCases<{ token: string; entries: Record<string, number> }>(

@@ -182,7 +182,13 @@ const BODIES: Readonly<Record<keyof typeof schemas, object>> = {
   FEED_HEAD_CLAIMS: { iss: URL_TEXT, iat: 1, exp: 2, epoch: 'x', seq: 1, asOf: 1, digest: 'x' },
   SNAPSHOT: { manifest: 'x', head: 'x', lists: [{ list: 1, lst: 'x' }] },
   SNAPSHOT_CLAIMS: {
-    ...{ iss: URL_TEXT, iat: 1, exp: 2, epoch: 'x', seq: 1, asOf: 1, digest: 'A'.repeat(43) },
+    iss: URL_TEXT,
+    iat: 1,
+    exp: 2,
+    epoch: 'x',
+    seq: 1,
+    asOf: 1,
+    digest: 'A'.repeat(43),
     lists: [{ list: 1, hash: 'A'.repeat(43) }],
   },
 }

@@ -33,10 +33,20 @@ import {
 const PREVIEWS: readonly string[] = ['card-formats', 'rate-limit']
 /** All rate limits with their defaults (docs/configuration.md). */
 const RATE_LIMITS = {
-  ...{ mint: '30/m', 'mint-batches': '6/m', 'mint-address': '60/m' },
-  ...{ claims: '1000/m', 'failed-claims': '10/m', 'failed-claims-token': '10/h' },
-  ...{ 'sign-ins': '30/m', 'recovery-codes': '20/h', 'sign-ups': '20/h', 'channel-checks': '10/m' },
-  ...{ verifications: '6000/m', reads: '60000/m', changes: '600/m', pictures: '120/m' },
+  mint: '30/m',
+  'mint-batches': '6/m',
+  'mint-address': '60/m',
+  claims: '1000/m',
+  'failed-claims': '10/m',
+  'failed-claims-token': '10/h',
+  'sign-ins': '30/m',
+  'recovery-codes': '20/h',
+  'sign-ups': '20/h',
+  'channel-checks': '10/m',
+  verifications: '6000/m',
+  reads: '60000/m',
+  changes: '600/m',
+  pictures: '120/m',
   witness: '600/m',
 } as const
 const HOUR_MS = 60 * 60 * 1000

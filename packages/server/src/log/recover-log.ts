@@ -18,10 +18,9 @@ import {
 } from '@countersign/protocol'
 import { agentByTail } from '../agents/agent-table.ts'
 import { burnKey, revokeAgent, setStatus } from '../agents/changes/set-status.ts'
-import { thumbprintBytes } from '../agents/keys/key-table.ts'
 import type { Database, Db, Tx } from '../database/database.ts'
 import type { LogEpochRow, LogQueueRow } from '../database/schema/log-rows.ts'
-import { Ed25519Verifier } from '../secrets/ed25519.ts'
+import { Ed25519Verifier, thumbprintBytes } from '../secrets/ed25519.ts'
 import { LogAnchor } from './anchor.ts'
 import {
   currentEpoch,
@@ -90,8 +89,12 @@ export async function recoverLog(deps: RecoverDeps, mirror: Mirror): Promise<Rec
     await insertEntries(
       tx,
       entries.map(({ entry, bytes }, i) => ({
-        ...{ epoch: epoch.epoch, position: epoch.size + i, tail: tailOfEntry(entry) },
-        ...{ entry: Buffer.from(bytes).toString(), salt: null, evidence: null },
+        epoch: epoch.epoch,
+        position: epoch.size + i,
+        tail: tailOfEntry(entry),
+        entry: Buffer.from(bytes).toString(),
+        salt: null,
+        evidence: null,
       })),
     )
     await upsertTiles(tx, epoch.epoch, edge.tiles())

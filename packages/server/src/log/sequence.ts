@@ -147,8 +147,12 @@ export async function appendEntries(
     edge.append(leaf)
     const isOpenable = tail !== null && evidence !== null
     rows.push({
-      ...{ epoch, position: size + i, tail, entry: Buffer.from(bytes).toString() },
-      ...{ salt: isOpenable ? salt : null, evidence: isOpenable ? evidence : null },
+      epoch,
+      position: size + i,
+      tail,
+      entry: Buffer.from(bytes).toString(),
+      salt: isOpenable ? salt : null,
+      evidence: isOpenable ? evidence : null,
     })
   }
   await insertEntries(tx, rows)

@@ -243,10 +243,19 @@ export function newEpoch({
   readonly at: number
 }): LogEpochRow {
   return {
-    ...{ epoch, origin: `${host}/log/${epoch}`, public_key: key.publicKey, created_at: at },
-    ...{ size: 0, root: emptyTreeRoot(), published_size: 0, published_root: null },
-    ...{ checkpoint: null, published_at: null },
-    ...{ backfilled_seq: 0, complete_index: null, complete_at: null },
+    epoch,
+    origin: `${host}/log/${epoch}`,
+    public_key: key.publicKey,
+    created_at: at,
+    size: 0,
+    root: emptyTreeRoot(),
+    published_size: 0,
+    published_root: null,
+    checkpoint: null,
+    published_at: null,
+    backfilled_seq: 0,
+    complete_index: null,
+    complete_at: null,
   }
 }
 

@@ -17,7 +17,11 @@ export type AttemptResult = Pick<
 
 const UNTRIED = {
   state: 'pending',
-  ...{ attempts: 0, attempted_at: null, status: null, problem: null, duration_ms: null },
+  attempts: 0,
+  attempted_at: null,
+  status: null,
+  problem: null,
+  duration_ms: null,
 } as const
 
 /** Rows of one statement: PostgreSQL takes 65,535 parameters. */

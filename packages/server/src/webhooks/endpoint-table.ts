@@ -137,7 +137,9 @@ export function releaseAfterFailure(
   return tx.db
     .updateTable('webhook_endpoints')
     .set((eb) => ({
-      ...{ leased_by: null, held_until: 0, due_at: dueAt },
+      leased_by: null,
+      held_until: 0,
+      due_at: dueAt,
       failures: eb('failures', '+', 1),
       failing_since: eb.fn.coalesce('failing_since', eb.val(at)),
     }))
@@ -213,7 +215,9 @@ export async function countEndpoints(
     .groupBy(['state', 'operator', 'failing'])
     .execute()
   return rows.map(({ state, operator, failing, count }) => ({
-    ...{ state, isOperator: Number(operator) === 1, isFailing: Number(failing) === 1 },
+    state,
+    isOperator: Number(operator) === 1,
+    isFailing: Number(failing) === 1,
     count: Number(count),
   }))
 }

@@ -87,12 +87,23 @@ export async function createEndpoint(
       )
     }
     const inserted: WebhookEndpointRow = {
-      ...{ id, owner_id: whose, url: target, types: typesText(eventTypes) },
-      ...{ secret_salt: salt, previous_salt: null, previous_until: null },
-      ...{ state: 'active', disabled_reason: null, created_at: now() },
+      id,
+      owner_id: whose,
+      url: target,
+      types: typesText(eventTypes),
+      secret_salt: salt,
+      previous_salt: null,
+      previous_until: null,
+      state: 'active',
+      disabled_reason: null,
+      created_at: now(),
       after_seq: await beginListening(tx),
-      ...{ due_at: 0, failures: 0, failing_since: null, delivered_at: null },
-      ...{ leased_by: null, held_until: 0 },
+      due_at: 0,
+      failures: 0,
+      failing_since: null,
+      delivered_at: null,
+      leased_by: null,
+      held_until: 0,
     }
     await insertEndpoint(tx, inserted)
     return inserted
@@ -171,8 +182,11 @@ export async function changeEndpoint(
 
 /** Earlier failures do not count. A turn in progress ends with its current attempt. */
 const STARTED_AGAIN = {
-  ...{ due_at: 0, failures: 0, failing_since: null },
-  ...{ leased_by: null, held_until: 0 },
+  due_at: 0,
+  failures: 0,
+  failing_since: null,
+  leased_by: null,
+  held_until: 0,
 } as const
 
 async function stateChange(tx: Tx, before: WebhookEndpointRow, state: 'active' | 'paused') {

@@ -32,7 +32,12 @@ export async function sendTest(
   const at = deps.now()
   const delivery: NewDelivery = {
     id: `msg_${Buffer.from(deps.randomBytes(16)).toString('base64url')}`,
-    ...{ endpoint_id: id, seq: null, type: WEBHOOK_TEST_TYPE, tail: null, at, created_at: at },
+    endpoint_id: id,
+    seq: null,
+    type: WEBHOOK_TEST_TYPE,
+    tail: null,
+    at,
+    created_at: at,
   }
   const result = await attempt(deps, endpoint, delivery)
   const row = await deps.db.write(async (tx) => {

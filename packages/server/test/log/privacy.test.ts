@@ -32,7 +32,11 @@ test('agents of one owner are not linked by the time of their entries, neither a
       const agent = { tail, public_key: randomBytes(32), agent_id: `label-of-somebody-${i}` }
       const owner_id = i < AGENTS ? owner : other
       await insertAgent(tx, {
-        ...{ ...agent, seq: 1_000_000 + i, owner_id, claimed_at: now, grade: 'D' },
+        ...agent,
+        seq: 1_000_000 + i,
+        owner_id,
+        claimed_at: now,
+        grade: 'D',
       })
     }
   })

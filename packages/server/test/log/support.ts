@@ -29,7 +29,12 @@ export async function openNode(
   const { naming, baseUrl, dataDir } = settings
   const key = options.key ?? (await openServiceKey({ db: db as Database, dataDir }, 'log'))
   const log = new TransparencyLog({
-    ...{ db, key, naming, host: baseUrl.host, now, randomBytes },
+    db,
+    key,
+    naming,
+    host: baseUrl.host,
+    now,
+    randomBytes,
     witnesses: witnesses ?? null,
     dataDir: options.dataDir ?? dataDir,
   })

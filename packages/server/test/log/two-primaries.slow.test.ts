@@ -82,7 +82,9 @@ test(
     rmSync(join(dataDir, ANCHOR_FILE))
     const url = `${standby.url}/${DATABASE}`
     const other = await startTestService(t, {
-      ...{ DATA_DIR: dataDir, DATABASE_URL: url, BASE_URL: node.settings.baseUrl.origin },
+      DATA_DIR: dataDir,
+      DATABASE_URL: url,
+      BASE_URL: node.settings.baseUrl.origin,
     })
     await claimAgent(other, owner, newKey(), 'at the new primary')
     await untilLogged(other, 2)

@@ -140,7 +140,8 @@ test('a history that grew differently halts the log at the witness', async (t) =
   await world.restore(backup)
   await world.claim()
   const careless = await openNode(world.settings, world.db, {
-    ...{ dataDir: tempDir(t), now: world.now },
+    dataDir: tempDir(t),
+    now: world.now,
   })
   await careless.run()
   assert.ok((careless.log.served?.size ?? 0) > known.size)

@@ -66,7 +66,11 @@ export async function openWitnessed(
     await db.writeBatched(MINT_BATCH, { deps, claim: claimed })
   }
   const world: WitnessedWorld = {
-    ...{ ...operator, settings, now, advance, claim },
+    ...operator,
+    settings,
+    now,
+    advance,
+    claim,
     async openNode({ isRequired = false, ...options } = {}) {
       const asked = new LogWitnesses({ db, policy, isRequired, sender, now })
       return {

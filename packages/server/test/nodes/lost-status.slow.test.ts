@@ -93,7 +93,9 @@ test(
     const lostToken = await tokenOf(lost.agent)
     assert.equal(await visit(lost, lostToken), 200)
     const direct = ({ url }: PostgresServer) => ({
-      ...{ ...node.env, DATABASE_URL: `${url}/${DATABASE}`, PORT: '0' },
+      ...node.env,
+      DATABASE_URL: `${url}/${DATABASE}`,
+      PORT: '0',
     })
     const run = async (server: PostgresServer, ...args: string[]) => {
       const done = await countersignd(direct(server), ...args)

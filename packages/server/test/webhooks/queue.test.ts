@@ -65,7 +65,13 @@ async function startWorld(t: TestContext): Promise<World> {
     assert.deepEqual(errors, [])
   })
   return {
-    ...{ clock, operator, deps, ownerId, receiver, webhookId: id, errors },
+    clock,
+    operator,
+    deps,
+    ownerId,
+    receiver,
+    webhookId: id,
+    errors,
     node() {
       const node = new DueDeliveries(deps, (error) => errors.push(error))
       nodes.push(node)

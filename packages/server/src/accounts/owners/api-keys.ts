@@ -64,14 +64,23 @@ export async function createApiKey(
     }
     const at = now()
     const inserted: ApiKeyRow = {
-      ...{ hash: hashToken(secret), id, owner_id: ownerId, name, scopes: scopes.join(' ') },
-      ...{ last_four: secret.slice(-4), created_at: at, last_used_at: null },
+      hash: hashToken(secret),
+      id,
+      owner_id: ownerId,
+      name,
+      scopes: scopes.join(' '),
+      last_four: secret.slice(-4),
+      created_at: at,
+      last_used_at: null,
       expires_at: at + expiresInDays * DAY_MS,
     }
     await insertApiKey(tx, inserted)
     await append(tx, 'owner.api_key_created', inserted, at)
     await appendNotification(tx, {
-      ...{ ownerId, kind: 'api_key_created', subject: id, at },
+      ownerId,
+      kind: 'api_key_created',
+      subject: id,
+      at,
       details: { name, scopes: inserted.scopes, expiresAt: inserted.expires_at },
     })
     return inserted

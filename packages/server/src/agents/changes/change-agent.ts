@@ -3,6 +3,7 @@ import { appendNotification } from '../../accounts/notifications/notify-owner.ts
 import type { AgentRow, Tx } from '../../database/database.ts'
 import { appendAgentEvent } from '../../database/event-table.ts'
 import type { LogQueueRow } from '../../database/schema/log-rows.ts'
+import { thumbprintBytes } from '../../secrets/ed25519.ts'
 import {
   agentByTail,
   type StatusChange,
@@ -11,7 +12,7 @@ import {
   touchAgent,
   updateStatus,
 } from '../agent-table.ts'
-import { replaceCurrentKey, thumbprintBytes } from '../keys/key-table.ts'
+import { replaceCurrentKey } from '../keys/key-table.ts'
 import { updateProfileColumns } from '../manage/own-agent-table.ts'
 import type { Change, ChangeType, Told } from './change.ts'
 import { eventOf, isSpread, logRowOf, notificationOf, RULES } from './changes.ts'

@@ -11,9 +11,9 @@ import { factsOfVerification } from '../../accounts/verification-table.ts'
 import type { Batch, ClaimTokenRow, Outcome, Tx } from '../../database/database.ts'
 import type { AgentEvent } from '../../database/event-table.ts'
 import type { LogQueueRow } from '../../database/schema/log-rows.ts'
+import { thumbprintBytes } from '../../secrets/ed25519.ts'
 import type { Told } from '../changes/change.ts'
 import { eventOf, logRowOf } from '../changes/changes.ts'
-import { thumbprintBytes } from '../keys/key-table.ts'
 import { type KeyReuse, keyUseRefusal } from '../keys/key-use.ts'
 import {
   type ClaimState,

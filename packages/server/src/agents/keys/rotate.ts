@@ -65,7 +65,9 @@ export async function rotate(
   await assertSigned(deps, signed, { key: newKey, signature: bySignature.new, whose: newOne })
   if (isRepeated) return rotatedOf(site, agent)
   const logged: KeyRotation = {
-    ...{ type: 'key_rotated', service, issuedAt },
+    type: 'key_rotated',
+    service,
+    issuedAt,
     prevKey: encodeBase64(oldKey),
     newKey: encodeBase64(newKey),
     oldSignature: request.oldSignature,

@@ -106,8 +106,13 @@ export class WitnessQuestions {
     if (at < signed.at - CLOCK_TOLERANCE_MS || at > now() + CLOCK_TOLERANCE_MS)
       return this.#failed(state, `${key.name} cosigns with a time that is wrong: check its clock.`)
     return {
-      ...{ size: signed.size, cosignature: formatSignature(line), answered_at: now() },
-      ...{ failures: 0, failure: null, problem: null, not_before: 0 },
+      size: signed.size,
+      cosignature: formatSignature(line),
+      answered_at: now(),
+      failures: 0,
+      failure: null,
+      problem: null,
+      not_before: 0,
     }
   }
 

@@ -127,7 +127,9 @@ async function simulateRequest(
     if ('kind' in built) return built
     const registry = readModelRegistry(read, built)
     const parts = {
-      ...{ ...options, policy: withoutLog(options.policy), ...simulatedParts(built) },
+      ...options,
+      policy: withoutLog(options.policy),
+      ...simulatedParts(built),
       service: registry,
     }
     const gate =

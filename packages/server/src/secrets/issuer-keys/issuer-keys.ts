@@ -107,7 +107,9 @@ export class IssuerKeyRing implements IssuerKeys {
   private constructor(parts: Parts) {
     this.#parts = parts
     this.#state = {
-      ...{ keySet: { keys: [] }, pairs: [], signer: null },
+      keySet: { keys: [] },
+      pairs: [],
+      signer: null,
       readAt: Number.NEGATIVE_INFINITY,
     }
   }

@@ -142,7 +142,9 @@ async function recordGrant(
   await assertOwnerNotSuspended(tx.db, ownerId)
   if (await recordUse(tx, tail, audience, now())) {
     await recordAccountActivity(tx, {
-      ...{ ownerId, type: 'owner.grant_first_issued', at: now() },
+      ownerId,
+      type: 'owner.grant_first_issued',
+      at: now(),
       details: { agent: didOfAgent(site, tail), audience },
     })
   }

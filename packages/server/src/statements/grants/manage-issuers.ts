@@ -63,7 +63,9 @@ export async function createIssuer(
     const inserted = { id, owner_id: ownerId, name, created_at: now(), deleted_at: null }
     await insertIssuer(tx, inserted)
     await recordAccountActivity(tx, {
-      ...{ ownerId, type: 'owner.grant_issuer_created', at: now() },
+      ownerId,
+      type: 'owner.grant_issuer_created',
+      at: now(),
       details: { grantIssuer: id, name },
     })
     return inserted
@@ -84,7 +86,9 @@ export async function removeIssuer(
     const { name } = await requireIssuer(tx.db, ownerId, id)
     await deleteIssuer(tx, id, now())
     await recordAccountActivity(tx, {
-      ...{ ownerId, type: 'owner.grant_issuer_deleted', at: now() },
+      ownerId,
+      type: 'owner.grant_issuer_deleted',
+      at: now(),
       details: { grantIssuer: id, name },
     })
   })
@@ -128,7 +132,8 @@ export async function assignIssuer(
     if ((before?.id ?? null) === issuer) return
     await writeAssignment(tx, tail, issuer, now())
     await recordAccountActivity(tx, {
-      ...{ ownerId, at: now() },
+      ownerId,
+      at: now(),
       type: issuer === null ? 'owner.grant_issuer_unassigned' : 'owner.grant_issuer_assigned',
       details: { agent: didOfAgent(site, tail), grantIssuer: issuer ?? (before?.id as string) },
     })
@@ -143,8 +148,10 @@ async function readAgentGrants(db: Db, site: Site, tail: Tail): Promise<AgentGra
   return {
     issuer,
     authorizationServers: uses.map(({ audience, first_at, last_at, grants }) => ({
-      ...{ audience, grants },
-      ...{ firstAt: timestamp(first_at), lastAt: timestamp(last_at) },
+      audience,
+      grants,
+      firstAt: timestamp(first_at),
+      lastAt: timestamp(last_at),
     })),
   }
 }

@@ -114,7 +114,10 @@ export class StatusTokens {
     const claims: SnapshotClaims = {
       iss: baseUrl,
       ...timesOf(asOf),
-      ...{ epoch, seq, asOf, digest },
+      epoch,
+      seq,
+      asOf,
+      digest,
       lists: lists.map(({ list, hash }) => ({ list, hash })),
     }
     const snapshot: Snapshot = {

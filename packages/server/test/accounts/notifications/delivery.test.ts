@@ -66,7 +66,11 @@ async function startWorld(t: TestContext): Promise<World> {
     await operator.close()
   })
   return {
-    ...{ clock, smtp, operator, ownerId, errors },
+    clock,
+    smtp,
+    operator,
+    ownerId,
+    errors,
     node() {
       const node = new DueEmails(deps, (error) => errors.push(String(error)))
       nodes.push(node)

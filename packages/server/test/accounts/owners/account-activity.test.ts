@@ -83,7 +83,10 @@ test('the activity of an account has its sign-ins, ended sessions and sign-in me
     for (let i = 0; i < 30; i++) {
       await service.operator.db.write((tx) =>
         recordAccountActivity(tx, {
-          ...{ ownerId, type: 'owner.sessions_ended', details: { count: i }, at: Date.now() },
+          ownerId,
+          type: 'owner.sessions_ended',
+          details: { count: i },
+          at: Date.now(),
         }),
       )
       if (i % 3 === 0) await ada.send('PATCH', '/api/account', { displayName: `Ada ${i}` })

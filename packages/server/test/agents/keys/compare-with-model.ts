@@ -140,7 +140,9 @@ function storedIn({ state }: KeyModel): unknown[] {
     if (agent.status === 'active') assert.equal(current(agent).state, 'current')
   }
   return state.agents.map(({ status, by, reason, keys, recovery }) => ({
-    ...{ status, by, reason },
+    status,
+    by,
+    reason,
     keys: keys.map((each) => [each.key, each.state, each.by]),
     recovery: recovery && [recovery.reason, recovery.key],
   }))
@@ -282,7 +284,9 @@ class Run {
       const recovery = await recoveryOf(read, tail)
       const newKey = recovery?.new_key ?? null
       stored.push({
-        ...{ status: agent.status, by: agent.status_set_by, reason: agent.status_reason },
+        status: agent.status,
+        by: agent.status_set_by,
+        reason: agent.status_reason,
         keys: keys.map((each) => [this.#number(each.public_key), each.state, each.changed_by]),
         recovery:
           recovery === undefined

@@ -53,7 +53,12 @@ suite('recovery', () => {
     const [old, next] = [newKey(), newKey()]
     const did = await claimAgent(service, ownerId, old, 'main')
     return {
-      ...{ service, ownerId, owner, old, next, did },
+      service,
+      ownerId,
+      owner,
+      old,
+      next,
+      did,
       recover: (token: string, key = next, sequence = 2) =>
         recoverWith(service, did, { token, next: key, sequence }, clock.signed),
       vetoBy: (key: TestKey, sequence = 1, changed: Partial<Signed> = {}) =>

@@ -66,7 +66,10 @@ test('the activity of an account', async (t) => {
     const details = { method: 'provider', provider: 'github' }
     await service.operator.db.write((tx) =>
       recordAccountActivity(tx, {
-        ...{ ownerId: stranger.ownerId, type: 'owner.signed_in', details, at: Date.now() },
+        ownerId: stranger.ownerId,
+        type: 'owner.signed_in',
+        details,
+        at: Date.now(),
       }),
     )
     const [latest] = (await activity(stranger)).events
@@ -81,8 +84,12 @@ test('the activity of an account', async (t) => {
       else {
         await service.operator.db.write((tx) =>
           appendEvent(tx, {
-            ...{ seq: tx.nextSeq(), at: Date.now(), type: 'owner.updated', tail: null },
-            ...{ ownerId: owner.ownerId, payload: {} },
+            seq: tx.nextSeq(),
+            at: Date.now(),
+            type: 'owner.updated',
+            tail: null,
+            ownerId: owner.ownerId,
+            payload: {},
           }),
         )
       }

@@ -34,8 +34,14 @@ function renunciation(
 ) {
   const issuedAt = changed.issuedAt ?? Math.floor(Date.now() / 1000)
   const signed: Signed = {
-    ...{ first: 0xff, operation: 'svc-renounce-v1', service: url, did, sequence: 1, next: '-' },
-    ...{ issuedAt, ...changed },
+    first: 0xff,
+    operation: 'svc-renounce-v1',
+    service: url,
+    did,
+    sequence: 1,
+    next: '-',
+    issuedAt,
+    ...changed,
   }
   const thumbprint = keyThumbprint(Buffer.from(key.publicKey, 'base64'))
   const { operation, service, sequence, next } = signed

@@ -24,7 +24,10 @@ const watched: Pick<Database, 'read' | 'write'> = {
 }
 const { dataDir, baseUrl } = settings
 const witness = new Witness({
-  ...{ db: watched, dataDir, host: baseUrl.host, now: Date.now },
+  db: watched,
+  dataDir,
+  host: baseUrl.host,
+  now: Date.now,
   logs: readWitnessLogs(settings) ?? [],
   onRefusal: () => undefined,
 })

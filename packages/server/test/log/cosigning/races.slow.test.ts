@@ -57,7 +57,9 @@ test('of two contradicting checkpoints at once, exactly one is cosigned: two nod
   const DATA_DIR = tempDir(t)
   cpSync(first.settings.dataDir, DATA_DIR, { recursive: true })
   const second = await startTestService(t, {
-    ...{ WITNESS_LOGS, DATA_DIR, DATABASE_URL: first.env.DATABASE_URL as string },
+    WITNESS_LOGS,
+    DATA_DIR,
+    DATABASE_URL: first.env.DATABASE_URL as string,
     BASE_URL: first.settings.baseUrl.origin,
   })
   await raceOften(t, [first.url, second.url], log)

@@ -91,8 +91,11 @@ async function inAFile(t: TestContext): Promise<{ service: TestService; dids: st
       .execute()
     const tree = { origin: 'log.example', size: 2 ** 40, root: Buffer.alloc(32, 9) }
     await insertKey(tx, {
-      ...{ number: 1, name: 'id.example/witness/1', public_key: Buffer.alloc(32, 8) },
-      ...{ created_at: 2 ** 44, halted_at: null },
+      number: 1,
+      name: 'id.example/witness/1',
+      public_key: Buffer.alloc(32, 8),
+      created_at: 2 ** 44,
+      halted_at: null,
     })
     await keepTree(tx, tree, 2 ** 44)
     await tx.db

@@ -79,7 +79,8 @@ test('all workers publish a new issuer key, then sign with it; a compromised one
   // Ten minutes pass for a process that takes part in the rotation.
   let ahead = 0
   const ring = await IssuerKeyRing.open({
-    ...{ db: service.operator.db, dataDir: service.settings.dataDir },
+    db: service.operator.db,
+    dataDir: service.settings.dataDir,
     certificateLifetimeMs: service.settings.certificateLifetimeMs,
     now: () => Date.now() + ahead,
     elapsed: () => performance.now() + ahead,

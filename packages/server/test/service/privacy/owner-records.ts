@@ -51,8 +51,13 @@ export async function insertOwnerRecords(
     await db
       .insertInto('api_keys')
       .values({
-        ...{ hash: randomBytes(32), id: `id-${unique}`, owner_id: ownerId, name: 'CI' },
-        ...{ scopes: 'agents:read', last_four: 'abcd', last_used_at: null },
+        hash: randomBytes(32),
+        id: `id-${unique}`,
+        owner_id: ownerId,
+        name: 'CI',
+        scopes: 'agents:read',
+        last_four: 'abcd',
+        last_used_at: null,
         // Late enough that the owner is not warned of it while a test runs.
         ...{ created_at: now, expires_at: now + 300 * 86_400_000 },
       })
@@ -62,8 +67,13 @@ export async function insertOwnerRecords(
     await db
       .insertInto('email_addresses')
       .values({
-        ...{ id: `id-${unique}`, owner_id: ownerId, address, added_at: now },
-        ...{ verified_at: now, token_hash: null, token_expires_at: null },
+        id: `id-${unique}`,
+        owner_id: ownerId,
+        address,
+        added_at: now,
+        verified_at: now,
+        token_hash: null,
+        token_expires_at: null,
       })
       .execute()
     await db
@@ -73,28 +83,35 @@ export async function insertOwnerRecords(
     await db
       .insertInto('email_outbox')
       .values({
-        ...{ ...mail, id: `id-${unique}`, address_id: `id-${unique}`, notification_id: null },
-        ...{
-          due_at: now + 86_400_000,
-          attempts: 0,
-          leased_by: null,
-          held_until: 0,
-          interruptions: 0,
-        },
+        ...mail,
+        id: `id-${unique}`,
+        address_id: `id-${unique}`,
+        notification_id: null,
+        due_at: now + 86_400_000,
+        attempts: 0,
+        leased_by: null,
+        held_until: 0,
+        interruptions: 0,
       })
       .execute()
     await db
       .insertInto('notifications')
       .values({
-        ...{ id: `id-${unique}`, owner_id: ownerId, kind: 'new_sign_in', subject: unique },
+        id: `id-${unique}`,
+        owner_id: ownerId,
+        kind: 'new_sign_in',
+        subject: unique,
         details: JSON.stringify({ method: 'passkey', browser: 'Firefox', signedInAt: now }),
-        ...{ created_at: now, read_at: null },
+        created_at: now,
+        read_at: null,
       })
       .execute()
     await db
       .insertInto('webhook_endpoints')
       .values({
-        ...{ id: `wh_${unique}`, owner_id: ownerId, url: `https://hooks.example/${name}` },
+        id: `wh_${unique}`,
+        owner_id: ownerId,
+        url: `https://hooks.example/${name}`,
         // No event of this type comes, so that no delivery is added while a test runs.
         ...{
           types: 'agent.key_contested',
@@ -102,24 +119,44 @@ export async function insertOwnerRecords(
           disabled_reason: null,
           secret_salt: unique,
         },
-        ...{ previous_salt: unique, previous_until: now + 86_400_000 },
-        ...{ created_at: now, after_seq: 0, due_at: 0, failures: 0, failing_since: null },
-        ...{ delivered_at: null, leased_by: null, held_until: 0 },
+        previous_salt: unique,
+        previous_until: now + 86_400_000,
+        created_at: now,
+        after_seq: 0,
+        due_at: 0,
+        failures: 0,
+        failing_since: null,
+        delivered_at: null,
+        leased_by: null,
+        held_until: 0,
       })
       .execute()
     await db
       .insertInto('webhook_deliveries')
       .values({
-        ...{ id: `msg_${unique}`, endpoint_id: `wh_${unique}`, seq: null, type: 'webhook.test' },
-        ...{ tail: null, at: now, state: 'failed', created_at: now, attempts: 1 },
-        ...{ attempted_at: now, status: null, problem: `no ${reference}`, duration_ms: 5 },
+        id: `msg_${unique}`,
+        endpoint_id: `wh_${unique}`,
+        seq: null,
+        type: 'webhook.test',
+        tail: null,
+        at: now,
+        state: 'failed',
+        created_at: now,
+        attempts: 1,
+        attempted_at: now,
+        status: null,
+        problem: `no ${reference}`,
+        duration_ms: 5,
       })
       .execute()
     await db
       .insertInto('grant_issuers')
       .values({
-        ...{ id: randomBytes(16).toString('hex'), owner_id: ownerId, name },
-        ...{ created_at: now, deleted_at: null },
+        id: randomBytes(16).toString('hex'),
+        owner_id: ownerId,
+        name,
+        created_at: now,
+        deleted_at: null,
       })
       .execute()
     await db

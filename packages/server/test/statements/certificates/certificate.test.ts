@@ -162,8 +162,11 @@ test('a certificate ends with the verification that it rests on, and after CERTI
   const expiresAt = START + 3 * HOUR
   const verifying = { db: operator.db, now: () => time, pepper: loadPepper(settings.dataDir) }
   await verifyOwner(verifying, owner, {
-    ...{ provider: 'in-person', issuer: 'host', subject: String(owner) },
-    ...{ assurance: 'substantial', expiresAt },
+    provider: 'in-person',
+    issuer: 'host',
+    subject: String(owner),
+    assurance: 'substantial',
+    expiresAt,
   })
   time = START + 2 * HOUR + MINUTE / 2
   await untilTicked(service, async () => {

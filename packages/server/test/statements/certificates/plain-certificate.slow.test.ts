@@ -90,8 +90,11 @@ test('every change of an agent counts for the next certificate', async (t) => {
   const verifying = { db: operator.db, now: () => time, pepper: loadPepper(settings.dataDir) }
   const expiresAt = START + 2 * MINUTE
   await verifyOwner(verifying, owner, {
-    ...{ provider: 'in-person', issuer: 'host', subject: String(owner) },
-    ...{ assurance: 'substantial', expiresAt },
+    provider: 'in-person',
+    issuer: 'host',
+    subject: String(owner),
+    assurance: 'substantial',
+    expiresAt,
   })
   await untilTicked(service, async () => (await claims()).exp * 1000 === expiresAt)
   const { status } = await comparedClaims()

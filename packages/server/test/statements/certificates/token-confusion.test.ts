@@ -28,8 +28,11 @@ const TYPES = Object.values(TOKEN_TYPES)
 
 const openRing = ({ operator, settings }: TestService) =>
   IssuerKeyRing.open({
-    ...{ db: operator.db, dataDir: settings.dataDir, now: Date.now },
-    ...{ elapsed: () => performance.now(), certificateLifetimeMs: 1 },
+    db: operator.db,
+    dataDir: settings.dataDir,
+    now: Date.now,
+    elapsed: () => performance.now(),
+    certificateLifetimeMs: 1,
   })
 
 /** A service, a token of each type that its keys sign, and its verifiers. */

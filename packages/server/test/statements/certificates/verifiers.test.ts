@@ -48,7 +48,9 @@ test('did-jwt verifies a certificate', async (t) => {
   const did = await startWithAgent(service)
   const { keys } = await keySetOf(service)
   const methods = keys.map((publicKeyJwk) => ({
-    ...{ id: `#${publicKeyJwk.kid}`, type: 'JsonWebKey2020', controller: service.url },
+    id: `#${publicKeyJwk.kid}`,
+    type: 'JsonWebKey2020',
+    controller: service.url,
     publicKeyJwk,
   }))
   for (const alg of ALGORITHMS) {

@@ -69,14 +69,21 @@ test('a grant is a JWT of the agent’s issuer that an authorization server veri
   assert.equal(configuration.issuer, issuer)
   const keys = createRemoteJWKSet(new URL(configuration.jwks_uri ?? ''))
   const { payload, protectedHeader } = await jwtVerify(assertion ?? '', keys, {
-    ...{ issuer: issuer ?? '', audience: server.url, typ: 'authorization-grant+jwt' },
+    issuer: issuer ?? '',
+    audience: server.url,
+    typ: 'authorization-grant+jwt',
     algorithms: ['ES256'],
   })
   assert.deepEqual(Object.keys(protectedHeader).sort(), ['alg', 'kid', 'typ'])
   const { iat = 0, exp = 0, jti, ...claims } = payload
   assert.deepEqual(claims, {
-    ...{ iss: issuer, sub: world.did, aud: [server.url, server.tokenEndpoint] },
-    ...{ identityMethod: 'in-person', identityLevel: 'verified', grade: 'C', resource },
+    iss: issuer,
+    sub: world.did,
+    aud: [server.url, server.tokenEndpoint],
+    identityMethod: 'in-person',
+    identityLevel: 'verified',
+    grade: 'C',
+    resource,
   })
   assert.ok(iat >= before && exp - iat === 300)
   assert.equal(Date.parse(expiresAt ?? ''), exp * 1000)
@@ -208,8 +215,10 @@ test('a request is accepted once, also when its copies arrive at the same time',
   const world = await newGrantWorld(service)
   const request = requestFor(server)
   const headers = await signedHeaders(service, world.did, world.key, {
-    ...{ method: 'POST', url: `${service.url}/api/v1/agent/${world.did}/grant` },
-    ...{ headers: [['Content-Type', 'application/json']], body: JSON.stringify(request) },
+    method: 'POST',
+    url: `${service.url}/api/v1/agent/${world.did}/grant`,
+    headers: [['Content-Type', 'application/json']],
+    body: JSON.stringify(request),
   })
   const copies = await Promise.all(
     Array.from({ length: 8 }, () => requestGrant(world, request, { headers })),

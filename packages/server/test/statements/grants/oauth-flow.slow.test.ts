@@ -30,8 +30,11 @@ async function startProvider(t: Cleanup, trusted: ReadonlySet<string>) {
   const provider = new Provider(issuer, {
     clients: [
       {
-        ...{ client_id: CLIENT, token_endpoint_auth_method: 'none', redirect_uris: [] },
-        ...{ grant_types: [JWT_BEARER_GRANT], response_types: [] },
+        client_id: CLIENT,
+        token_endpoint_auth_method: 'none',
+        redirect_uris: [],
+        grant_types: [JWT_BEARER_GRANT],
+        response_types: [],
       },
     ],
     claims: { openid: ['sub'] },
@@ -57,12 +60,17 @@ async function startProvider(t: Cleanup, trusted: ReadonlySet<string>) {
       const grant = new provider.Grant({ accountId, clientId: CLIENT })
       grant.addOIDCScope('openid')
       const token = new provider.AccessToken({
-        ...{ accountId, client: oauthClient as NonNullable<typeof oauthClient> },
-        ...{ grantId: await grant.save(), gty: 'jwt_bearer', scope: 'openid' },
+        accountId,
+        client: oauthClient as NonNullable<typeof oauthClient>,
+        grantId: await grant.save(),
+        gty: 'jwt_bearer',
+        scope: 'openid',
       } as ConstructorParameters<typeof provider.AccessToken>[0])
       context.body = {
-        ...{ access_token: await token.save(), token_type: 'Bearer' },
-        ...{ expires_in: token.expiration, scope: 'openid' },
+        access_token: await token.save(),
+        token_type: 'Bearer',
+        expires_in: token.expiration,
+        scope: 'openid',
       }
     },
     ['assertion'],

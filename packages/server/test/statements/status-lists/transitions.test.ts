@@ -200,7 +200,9 @@ suite('the status of a certificate', () => {
     const subject = { provider: 'in-person', issuer: 'host', subject: String(owner.ownerId) }
     const expiresAt = clock.now() + HOUR_MS
     await verifyOwner({ db: service.operator.db, now: clock.now, pepper }, owner.ownerId, {
-      ...{ ...subject, assurance: 'substantial', expiresAt },
+      ...subject,
+      assurance: 'substantial',
+      expiresAt,
     })
     const [active, suspended] = [
       await claimAgent(service, owner.ownerId),
