@@ -84,8 +84,8 @@ export interface Expected {
   readonly signed?: Payload
   /** What becomes of the certificate's status: its value, or another entry. Undefined: nothing. */
   readonly entry?: 'valid' | 'invalid' | 'suspended' | 'another'
-  /** The entries of the log wait up to 15 minutes. */
-  readonly isSpread?: boolean
+  /** `spread`: the entries of the log wait up to 15 minutes. */
+  readonly delay?: 'spread'
 }
 
 const SPREAD_MS = 15 * 60 * 1000
@@ -178,7 +178,7 @@ export class ChangeWatcher {
         .where('tail', '=', this.#tail)
         .orderBy('seq')
         .execute()
-    if (expected.isSpread === true) {
+    if (expected.delay === 'spread') {
       const waiting = await queued()
       assert.deepEqual(
         waiting.map(({ seq, type, entry, evidence }) => ({

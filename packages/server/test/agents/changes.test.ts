@@ -185,7 +185,7 @@ suite('a change of an agent', () => {
 
   test('by its owner, whose verification is removed', async () => {
     const { owner, expect } = await start()
-    await expect({ types: GRADE, entry: 'another', isSpread: true }, async () =>
+    await expect({ types: GRADE, entry: 'another', delay: 'spread' }, async () =>
       ok(await (await owner()).send('DELETE', '/api/identity/in-person')),
     )
   })

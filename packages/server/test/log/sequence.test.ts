@@ -29,7 +29,7 @@ test('above the daily quota entries about grades wait, a suspension, a rotation 
     db.write(async (tx) => {
       await setEntriesOfOwner(tx, owner, today, DAILY_ENTRIES_OF_OWNER)
       await setEntriesOfOwner(tx, owner, Math.floor(Date.now() / DAY_MS), DAILY_ENTRIES_OF_OWNER)
-      const to = { type: 'agent.grade_changed', to: grade, isSpread: false } as const
+      const to = { type: 'agent.grade_changed', to: grade, delay: 'none' } as const
       await changeAgent(tx, of.slice(-24), to, Date.now())
     })
   const queue = () => db.read.selectFrom('log_queue').selectAll().orderBy('seq').execute()

@@ -14,8 +14,8 @@ import {
 } from '../agent-table.ts'
 import { replaceCurrentKey } from '../keys/key-table.ts'
 import { updateProfileColumns } from '../manage/own-agent-table.ts'
-import type { Change, ChangeType, Told } from './change.ts'
-import { eventOf, isSpread, logRowOf, notificationOf, RULES } from './changes.ts'
+import type { Change, ChangeType, LogDelay, Told } from './change.ts'
+import { delayOf, eventOf, logRowOf, notificationOf, RULES } from './changes.ts'
 import { insertQueued, takeQueuedGrade } from './log-queue-table.ts'
 import {
   evidenceNow,
@@ -84,7 +84,7 @@ async function write(
   const changed: Changed = { change, before, after, seq, at }
   await appendAgentEvent(tx, eventOf(changed))
   const row = logRowOf(changed)
-  if (row !== null) await queue(tx, row, isSpread(change) ? at + 1 + randomInt(SPREAD_MS) : 0)
+  if (row !== null) await queue(tx, row, notBefore(delayOf(change), at))
   const notification = notificationOf(changed)
   if (notification !== null) await appendNotification(tx, notification)
   await reviseCertificates(tx, changed)
@@ -188,24 +188,29 @@ async function replaceKey(
   }
 }
 
+/** The earliest time of an entry, in milliseconds since 1970; 0: at once. */
+function notBefore(delay: LogDelay, at: number): number {
+  return delay === 'spread' ? at + 1 + randomInt(SPREAD_MS) : 0
+}
+
 /**
  * Queues the entry of a change for the log, so that neither exists without the other. Its place in the log is assigned later
  * (`log/sequence.ts`), so that changes do not wait for each other.
  */
-async function queue(tx: Tx, row: LogQueueRow, notBefore: number): Promise<void> {
-  if (row.type !== 'grade') return insertQueued(tx, { ...row, not_before: notBefore })
+async function queue(tx: Tx, row: LogQueueRow, earliest: number): Promise<void> {
+  if (row.type !== 'grade') return insertQueued(tx, { ...row, not_before: earliest })
   // A grade that has not been logged yet is replaced: the log says what the grade is, not how often it changed.
   const due = await takeQueuedGrade(tx, row.tail)
   await insertQueued(tx, {
     ...row,
-    not_before: due === null ? notBefore : Math.min(due, notBefore),
+    not_before: due === null ? earliest : Math.min(due, earliest),
   })
 }
 
 async function reviseCertificates(tx: Tx, changed: Changed): Promise<void> {
   const { change, before, after, at } = changed
   const { certificates } = RULES[change.type]
-  if (certificates === 'regrade') return regrade(tx, after, at, isSpread(change))
+  if (certificates === 'regrade') return regrade(tx, after, at, delayOf(change))
   if (certificates === 'another entry' && before.key_sequence !== after.key_sequence) {
     return reviseAfterNewKey(tx, after, at)
   }
@@ -219,11 +224,11 @@ export function isOfCurrentKey({ change, after }: Changed): boolean {
 }
 
 /** Records the grade if it changed, and updates the status of the agent's certificates. */
-async function regrade(tx: Tx, agent: AgentRow, at: number, spread: boolean): Promise<void> {
+async function regrade(tx: Tx, agent: AgentRow, at: number, delay: LogDelay): Promise<void> {
   const evidence = await evidenceNow(tx.db, agent, at)
   if (evidence.grade !== agent.grade) {
     const { grade: to } = evidence
-    await write(tx, agent, { type: 'agent.grade_changed', to, isSpread: spread }, at)
+    await write(tx, agent, { type: 'agent.grade_changed', to, delay }, at)
   }
   await reviseEntry(tx, await currentEntry(tx.db, agent.tail), agent, evidence, at)
 }

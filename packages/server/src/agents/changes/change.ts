@@ -12,8 +12,7 @@ export type Change =
   | StatusSet<'agent.suspended'>
   | StatusSet<'agent.reactivated'>
   | StatusSet<'agent.revoked'>
-  /** `isSpread`: grades of other agents of the owner change at this moment. */
-  | { readonly type: 'agent.grade_changed'; readonly to: Grade; readonly isSpread: boolean }
+  | { readonly type: 'agent.grade_changed'; readonly to: Grade; readonly delay: LogDelay }
   | {
       readonly type: 'agent.key_rotated'
       readonly newKey: Uint8Array
@@ -54,6 +53,9 @@ export type Change =
   | ChannelLost<'channel.stale'>
   | ChannelLost<'channel.removed'>
 
+/** `spread`: agents of the owner have the same change at this moment. Entries of the log at the same time would link them. */
+export type LogDelay = 'none' | 'spread'
+
 /** Does not compile if a type of event has no change. */
 export type ChangeType = AgentEventType
 
@@ -64,8 +66,8 @@ export interface StatusSet<Type> {
   readonly setBy: StatusSetter
   /** One of many: the caller notifies the owner of all of them at once. */
   readonly isBulk?: boolean
-  /** It follows from the deletion of the owner's account. */
-  readonly isSpread?: boolean
+  /** `spread`: it follows from the deletion of the owner's account. Default: `none`. */
+  readonly delay?: LogDelay
   /** What the transparency log commits to besides the reason, such as a signature of the agent. */
   readonly evidence?: JsonValue
 }

@@ -20,6 +20,7 @@ import type {
   ChangedChannel,
   ChangeOf,
   ChangeType,
+  LogDelay,
   StatusSet,
   Subject,
   Told,
@@ -217,10 +218,10 @@ export function notificationOf(told: Told): NewNotification | null {
   return notified && { ownerId: told.after.owner_id, ...notified, at: told.at }
 }
 
-/** Whether agents of the owner have the same change at this moment: entries at the same time would link them. */
-export function isSpread(change: Change): boolean {
-  if (change.type === 'channel.removed') return change.reason === PROVEN_BY_ANOTHER
-  return 'isSpread' in change && change.isSpread === true
+/** How long the entry of a change waits. */
+export function delayOf(change: Change): LogDelay {
+  if (change.type === 'channel.removed' && change.reason === PROVEN_BY_ANOTHER) return 'spread'
+  return 'delay' in change ? (change.delay ?? 'none') : 'none'
 }
 
 const VETO = 'veto'

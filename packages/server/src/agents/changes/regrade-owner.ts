@@ -60,7 +60,7 @@ async function regradeAgents(
     const channels = (channelsOf.get(agent.tail) ?? []).map(factsOfChannel)
     const { grade } = gradeOf({ status: agent.status, verifications, channels, now: at })
     if (grade !== agent.grade) {
-      const change = { type: 'agent.grade_changed', to: grade, isSpread: true } as const
+      const change = { type: 'agent.grade_changed', to: grade, delay: 'spread' } as const
       await changeAgent(tx, agent.tail, change, at)
     }
     await reviseEntry(tx, entryOf.get(agent.tail), agent, { grade, verifications }, at)

@@ -66,7 +66,7 @@ export async function deleteAccount(
 
 /** The last transaction of a deletion. @returns the number of agents revoked */
 export async function eraseAccount(tx: Tx, ownerId: number, at: number): Promise<number> {
-  const revoked = await revokeAgents(tx, ownerId, REASON, at, ALL, true)
+  const revoked = await revokeAgents(tx, ownerId, REASON, at, ALL, 'spread')
   await eraseChannels(tx, ownerId, REASON, at)
   await erasePayloads(tx, ownerId)
   await clearProfiles(tx, await agentsWithProfile(tx.db, ownerId, ALL), at)
@@ -101,7 +101,7 @@ async function inBatches(batch: () => Promise<number>): Promise<number> {
 async function revokeBatch(tx: Tx, ownerId: number, at: number): Promise<number> {
   const { length } = await unrevokedAgents(tx.db, ownerId, BATCH_THRESHOLD)
   if (length < BATCH_THRESHOLD) return 0
-  return revokeAgents(tx, ownerId, REASON, at, REVOKE_BATCH_SIZE, true)
+  return revokeAgents(tx, ownerId, REASON, at, REVOKE_BATCH_SIZE, 'spread')
 }
 
 async function clearProfileBatch(tx: Tx, ownerId: number, at: number): Promise<number> {
