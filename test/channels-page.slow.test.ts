@@ -8,6 +8,7 @@ import { readSettings } from '../packages/server/src/base/config.ts'
 import { jsonOf } from './support/answer.ts'
 import { DocPage } from './support/doc-page.ts'
 import {
+  type Cleanup,
   claimAgent,
   openOperator,
   ROOT,
@@ -61,79 +62,67 @@ async function add(
   return jsonOf<OwnerChannel>(answer)
 }
 
-test(
-  'the commands of docs/channels.md prove a runtime, with countersign and with openssl and curl',
-  needs('openssl', 'curl'),
-  async (t) => {
-    const { service, shell, did } = await beginRuntime(t)
-    const here = (commands: string) => commands.replaceAll('http://localhost:8080', service.url)
-    const said = await shell.run(here(PAGE.take('Runtime, by the command')))
-    assert.match(said, /^home-server is verified until /)
-    const answer: RuntimeProof = JSON.parse(
-      await shell.run(here(PAGE.take('Runtime, with openssl and curl'))),
-    )
-    assert.deepEqual([answer.svcDid, answer.handleOrDomain], [did, 'home-server'])
-  },
-)
+test('the commands of docs/channels.md prove a runtime', needs('openssl', 'curl'), async (t) => {
+  const { service, shell, did } = await beginRuntime(t)
+  const here = (commands: string) => commands.replaceAll('http://localhost:8080', service.url)
+  const said = await shell.run(here(PAGE.take('Runtime, by the command')))
+  assert.match(said, /^home-server is verified until /)
+  const answer: RuntimeProof = JSON.parse(
+    await shell.run(here(PAGE.take('Runtime, with openssl and curl'))),
+  )
+  assert.deepEqual([answer.svcDid, answer.handleOrDomain], [did, 'home-server'])
+})
 
-test(
-  'the commands that the owner copies prove a runtime unchanged',
-  needs('openssl', 'curl'),
-  async (t) => {
-    const { shell, owner, did, channel } = await beginRuntime(t)
-    const copied = (id: string) =>
-      channel.proof?.methods.find((each) => each.id === id)?.fields[0]?.value as string
-    const answer: RuntimeProof = JSON.parse(await shell.run(copied('http')))
-    assert.deepEqual([answer.svcDid, answer.grade], [did, 'B'])
+test('the commands that are copied prove a runtime', needs('openssl', 'curl'), async (t) => {
+  const { shell, owner, did, channel } = await beginRuntime(t)
+  const copied = (id: string) =>
+    channel.proof?.methods.find((each) => each.id === id)?.fields[0]?.value as string
+  const answer: RuntimeProof = JSON.parse(await shell.run(copied('http')))
+  assert.deepEqual([answer.svcDid, answer.grade], [did, 'B'])
 
-    await owner.send('DELETE', `/api/account/agents/${did}/channels/${channel.id}`)
-    await add(owner, did, 'runtime', 'eu-west-1')
-    assert.match(await shell.run(copied('command')), /^eu-west-1 is verified until /)
-  },
-)
+  await owner.send('DELETE', `/api/account/agents/${did}/channels/${channel.id}`)
+  await add(owner, did, 'runtime', 'eu-west-1')
+  assert.match(await shell.run(copied('command')), /^eu-west-1 is verified until /)
+})
 
-test(
-  'the commands of docs/channels.md prove a domain on one machine without the internet',
-  needs('openssl'),
-  async (t) => {
-    const commands = PAGE.take('A domain on your own machine')
-    const [, domain = '', site = ''] =
-      /^npx node tools\/dev-outside\.ts (\S+) (\S+) > outside\.env$/m.exec(
-        commands,
-      ) as RegExpExecArray
-    const dir = tempDir(t)
-    const shell = shellInCheckout(dir, {})
-    t.after(() => shell.close())
-    await shell.run(commands.split('\n')[0] as string)
-    const service = await startServiceProcess(t, await startOutside(t, dir, domain, site))
-    const settings = readSettings(service.env)
-    const operator = await openOperator(settings)
-    t.after(() => operator.close())
-    const known = {
-      ...service,
-      settings,
-      operator,
-      tick: () => undefined,
-      stop: async () => undefined,
-    }
-    const ownerId = await operator.addVerifiedOwner()
-    const did = await claimAgent(known, ownerId)
-    const owner = await signIn(known, ownerId)
-    const { id, proof } = await add(owner, did, 'domain', domain)
-    const file = proof?.methods.find((each) => each.id === 'file')
-    const line = file?.fields.find(({ label }) => label === 'Line')?.value as string
-    writeFileSync(join(dir, site, '.well-known/svc-challenge.txt'), `${line}\n`)
+test('the commands of docs/channels.md prove a domain', needs('openssl'), async (t) => {
+  const commands = PAGE.take('A domain on your own machine')
+  const [, domain = '', site = ''] =
+    /^npx node tools\/dev-outside\.ts (\S+) (\S+) > outside\.env$/m.exec(
+      commands,
+    ) as RegExpExecArray
+  const dir = tempDir(t)
+  const shell = shellInCheckout(dir, {})
+  t.after(() => shell.close())
+  await shell.run(commands.split('\n')[0] as string)
+  const service = await startServiceProcess(t, await startOutside(t, dir, domain, site))
+  const settings = readSettings(service.env)
+  const operator = await openOperator(settings)
+  t.after(() => operator.close())
+  const known = {
+    ...service,
+    settings,
+    operator,
+    tick: () => undefined,
+    stop: async () => undefined,
+  }
+  const ownerId = await operator.addVerifiedOwner()
+  const did = await claimAgent(known, ownerId)
+  const owner = await signIn(known, ownerId)
+  const { id, proof } = await add(owner, did, 'domain', domain)
+  const file = proof?.methods.find((each) => each.id === 'file')
+  const line = file?.fields.find(({ label }) => label === 'Line')?.value as string
+  writeFileSync(join(dir, site, '.well-known/svc-challenge.txt'), `${line}\n`)
 
-    const checked = await owner.post(`/api/account/agents/${did}/channels/${id}/check`)
+  const checked = await owner.post(`/api/account/agents/${did}/channels/${id}/check`)
 
-    assert.equal(jsonOf<OwnerChannel>(checked).state, 'verified', checked.text)
-    PAGE.assertAllTaken()
-  },
-)
+  assert.equal(jsonOf<OwnerChannel>(checked).state, 'verified', checked.text)
+  PAGE.assertAllTaken()
+})
 
 /** Runs the tool until the end of the test. @returns the settings that it prints */
 async function startOutside(
-  t: { after(end: () => unknown): void },
+  t: Cleanup,
   cwd: string,
   ...args: string[]
 ): Promise<Record<string, string>> {

@@ -41,7 +41,7 @@ async function assertVerified(service: TestService, did: string | undefined): Pr
 }
 
 test(
-  "the claim page's commands for curl and openssl claim an agent, and another one with the same key",
+  "the claim page's commands for openssl claim two agents",
   needs('openssl', 'curl'),
   async (t) => {
     const service = await startTestService(t, { SHORT_NAME: 'acme', ID_HEADER: 'AcmeID' })

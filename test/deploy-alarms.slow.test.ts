@@ -254,29 +254,25 @@ function commits(byBound: Readonly<Record<string, number>>): Series {
   return Object.fromEntries(rows)
 }
 
-test(
-  'every alarm fires in its case only, and none fires without a problem',
-  needs('promtool'),
-  async (t) => {
-    assert.deepEqual(Object.keys(CASES).toSorted(), NAMES.toSorted())
-    const dir = tempDir(t)
-    cpSync(FILE, join(dir, 'alarms.yml'))
-    const well = Object.values(CASES).flatMap(({ quiet }) => Object.entries(quiet))
-    assert.equal(new Set(well.map(([name]) => name)).size, well.length, 'they can be together')
-    const tests = [
-      unitTest(Object.fromEntries(well), []),
-      // What else is said of nodes makes no others of them.
-      unitTest(ofNodes(growing(10), steady(7)), ['CountersignFollowsBehind']),
-      unitTest(ofNodes(growing(10), '0 0+10x75'), []),
-      ...Object.entries(CASES).map(([name, { fires }]) => unitTest(fires, [name])),
-    ]
-    // YAML takes JSON.
-    const file = join(dir, 'fire.yml')
-    writeFileSync(file, JSON.stringify({ rule_files: ['alarms.yml'], tests }))
-    const { code, stdout, stderr } = await run('promtool', ['test', 'rules', file])
-    assert.equal(code, 0, stdout + stderr)
-  },
-)
+test('every alarm fires in its case only, and none without one', needs('promtool'), async (t) => {
+  assert.deepEqual(Object.keys(CASES).toSorted(), NAMES.toSorted())
+  const dir = tempDir(t)
+  cpSync(FILE, join(dir, 'alarms.yml'))
+  const well = Object.values(CASES).flatMap(({ quiet }) => Object.entries(quiet))
+  assert.equal(new Set(well.map(([name]) => name)).size, well.length, 'they can be together')
+  const tests = [
+    unitTest(Object.fromEntries(well), []),
+    // What else is said of nodes makes no others of them.
+    unitTest(ofNodes(growing(10), steady(7)), ['CountersignFollowsBehind']),
+    unitTest(ofNodes(growing(10), '0 0+10x75'), []),
+    ...Object.entries(CASES).map(([name, { fires }]) => unitTest(fires, [name])),
+  ]
+  // YAML takes JSON.
+  const file = join(dir, 'fire.yml')
+  writeFileSync(file, JSON.stringify({ rule_files: ['alarms.yml'], tests }))
+  const { code, stdout, stderr } = await run('promtool', ['test', 'rules', file])
+  assert.equal(code, 0, stdout + stderr)
+})
 
 /** What two nodes in Kubernetes, each of two workers, know of the events. */
 function ofNodes(one: string, two: string): Series {

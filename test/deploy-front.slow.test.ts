@@ -94,25 +94,21 @@ for (const name of ['caddy', 'nginx'] as const) {
   })
 }
 
-test(
-  'nginx: only requests that change nothing are retried on another node',
-  needs('nginx'),
-  async (t) => {
-    const front = await prepareFront(t, 'nginx')
-    const service = await startTestService(t, { BASE_URL: front.origin })
-    const failing = await startFailingNode(t)
-    await front.start(failing.port, service.env.PORT as string)
-    const statuses = async (method: string) => {
-      failing.asked.length = 0
-      const found = new Set<number>()
-      for (let i = 0; i < 4; i++) found.add((await front.ask('/nowhere', { method })).status)
-      assert.ok(failing.asked.includes(method), 'it was sent to the node that ends')
-      return [...found].toSorted()
-    }
-    for (const method of ['GET', 'PUT', 'DELETE']) assert.deepEqual(await statuses(method), [404])
-    for (const method of ['POST', 'PATCH']) assert.deepEqual(await statuses(method), [404, 502])
-  },
-)
+test('nginx retries only requests that change nothing', needs('nginx'), async (t) => {
+  const front = await prepareFront(t, 'nginx')
+  const service = await startTestService(t, { BASE_URL: front.origin })
+  const failing = await startFailingNode(t)
+  await front.start(failing.port, service.env.PORT as string)
+  const statuses = async (method: string) => {
+    failing.asked.length = 0
+    const found = new Set<number>()
+    for (let i = 0; i < 4; i++) found.add((await front.ask('/nowhere', { method })).status)
+    assert.ok(failing.asked.includes(method), 'it was sent to the node that ends')
+    return [...found].toSorted()
+  }
+  for (const method of ['GET', 'PUT', 'DELETE']) assert.deepEqual(await statuses(method), [404])
+  for (const method of ['POST', 'PATCH']) assert.deepEqual(await statuses(method), [404, 502])
+})
 
 /** A node that closes the connection after every request. */
 async function startFailingNode(t: TestContext) {
@@ -139,7 +135,7 @@ test('Caddy closes idle connections before the service does', needs('caddy'), as
 })
 
 test(
-  'docs/operators.md: its Caddyfile keeps client addresses apart, whichever loopback address Caddy uses',
+  'the Caddyfile of docs/operators.md keeps client addresses apart',
   needs('caddy'),
   async (t) => {
     const { front } = await start(t, 'caddy', OPERATORS.take('3. Put it on the internet', 'caddy'))

@@ -40,21 +40,17 @@ test('systemd accepts the unit without warnings', needs('systemd-analyze'), asyn
   assert.doesNotMatch(stderr, /countersign\.service:\d+:/, stderr)
 })
 
-test(
-  'the unit’s exposure level is at most 1.5 of 10 in systemd-analyze security',
-  needs('systemd-analyze'),
-  async (t) => {
-    const { code, stdout, stderr } = await run('systemd-analyze', [
-      'security',
-      '--offline=true',
-      '--threshold=15',
-      '--no-pager',
-      unitHere(tempDir(t)),
-    ])
-    assert.equal(code, 0, stdout + stderr)
-    assert.match(stdout, /Overall exposure level for countersign\.service: [01]\.\d/)
-  },
-)
+test('the unit’s exposure level is at most 1.5 of 10', needs('systemd-analyze'), async (t) => {
+  const { code, stdout, stderr } = await run('systemd-analyze', [
+    'security',
+    '--offline=true',
+    '--threshold=15',
+    '--no-pager',
+    unitHere(tempDir(t)),
+  ])
+  assert.equal(code, 0, stdout + stderr)
+  assert.match(stdout, /Overall exposure level for countersign\.service: [01]\.\d/)
+})
 
 test('systemd does not kill the service while it drains, for any setting of the drain time', () => {
   const longest = Math.max(...[...Array(3600).keys()].filter(isDrain))
@@ -78,44 +74,40 @@ function isDrain(seconds: number): boolean {
   }
 }
 
-test(
-  'documented commands run with the unit’s user, sandbox and settings',
-  needs('systemd-analyze'),
-  async (t) => {
-    const dir = tempDir(t)
-    // systemd does not run here: what it would be asked is written down, and systemd-analyze looks at that.
-    writeFileSync(join(dir, 'systemd-run'), '#!/bin/sh\nprintf "%s\\0" "$@"\n', { mode: 0o755 })
-    const env = { PATH: `${dir}:${process.env.PATH}` }
-    const given = ['owner', 'add', 'ada', '--name', 'Ada Lovelace']
-    const asked = await run(join(ROOT, 'deploy/systemd/countersignd'), given, env)
-    assert.equal(asked.code, 0, asked.stderr)
-    const args = asked.stdout.split('\0').slice(0, -1)
-    const end = args.indexOf('--')
-    const lines = args
-      .slice(0, end)
-      .flatMap((arg) => /^--property=(.*)$/.exec(arg)?.[1] ?? [])
-      .toSorted()
-    const names = lines.map((line) => line.split('=')[0])
-    for (const name of ['User', 'WorkingDirectory', 'Environment', 'EnvironmentFile'])
-      assert.ok(names.includes(name), name)
-    const ofUnit = TEXT.split('\n').filter((line) => names.includes(line.split('=')[0]))
-    assert.deepEqual(lines, ofUnit.toSorted())
-    const command = /^ExecStart=(.*) serve$/m.exec(TEXT)?.[1]?.split(' ') ?? []
-    assert.deepEqual(args.slice(end + 1), [...command, ...given])
+test('documented commands run as the unit does', needs('systemd-analyze'), async (t) => {
+  const dir = tempDir(t)
+  // systemd does not run here: what it would be asked is written down, and systemd-analyze looks at that.
+  writeFileSync(join(dir, 'systemd-run'), '#!/bin/sh\nprintf "%s\\0" "$@"\n', { mode: 0o755 })
+  const env = { PATH: `${dir}:${process.env.PATH}` }
+  const given = ['owner', 'add', 'ada', '--name', 'Ada Lovelace']
+  const asked = await run(join(ROOT, 'deploy/systemd/countersignd'), given, env)
+  assert.equal(asked.code, 0, asked.stderr)
+  const args = asked.stdout.split('\0').slice(0, -1)
+  const end = args.indexOf('--')
+  const lines = args
+    .slice(0, end)
+    .flatMap((arg) => /^--property=(.*)$/.exec(arg)?.[1] ?? [])
+    .toSorted()
+  const names = lines.map((line) => line.split('=')[0])
+  for (const name of ['User', 'WorkingDirectory', 'Environment', 'EnvironmentFile'])
+    assert.ok(names.includes(name), name)
+  const ofUnit = TEXT.split('\n').filter((line) => names.includes(line.split('=')[0]))
+  assert.deepEqual(lines, ofUnit.toSorted())
+  const command = /^ExecStart=(.*) serve$/m.exec(TEXT)?.[1]?.split(' ') ?? []
+  assert.deepEqual(args.slice(end + 1), [...command, ...given])
 
-    const file = join(dir, 'by-hand.service')
-    const unit = `[Service]\n${lines.join('\n')}\nExecStart=${command.join(' ')} owner list\n`
-    writeFileSync(file, unit.replaceAll('/opt/countersign', ROOT))
-    const verified = await run('systemd-analyze', [
-      'verify',
-      '--man=no',
-      '--recursive-errors=no',
-      file,
-    ])
-    assert.equal(verified.code, 0, verified.stderr)
-    assert.doesNotMatch(verified.stderr, /by-hand\.service:\d+:/)
-  },
-)
+  const file = join(dir, 'by-hand.service')
+  const unit = `[Service]\n${lines.join('\n')}\nExecStart=${command.join(' ')} owner list\n`
+  writeFileSync(file, unit.replaceAll('/opt/countersign', ROOT))
+  const verified = await run('systemd-analyze', [
+    'verify',
+    '--man=no',
+    '--recursive-errors=no',
+    file,
+  ])
+  assert.equal(verified.code, 0, verified.stderr)
+  assert.doesNotMatch(verified.stderr, /by-hand\.service:\d+:/)
+})
 
 test('no page sources a systemd environment file in a shell', () => {
   const pages = globSync(['*.md', 'docs/*.md'], { cwd: ROOT })
@@ -129,7 +121,7 @@ test('no page sources a systemd environment file in a shell', () => {
 })
 
 test(
-  'the unit allows every system call that the service makes',
+  'the unit allows all system calls of the service',
   needs('systemd-analyze', 'strace'),
   async (t) => {
     const allowed = await allowedCalls()

@@ -2,9 +2,10 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { before, test } from 'node:test'
 import { verifyCommands } from '../packages/server/src/pages/certificate-commands.ts'
 import { DocPage } from './support/doc-page.ts'
+import { fileCleanup } from './support/file-cleanup.ts'
 import { claimAgent, ROOT, run, startTestService, tempDir } from './support/service.ts'
 import { allOf, needs } from './support/tools.ts'
 
@@ -18,8 +19,8 @@ const PYTHON3 = ['python3', '/usr/bin/python3'].find(
   (each) => spawnSync(each, ['-c', 'import jwt, cryptography'], { stdio: 'ignore' }).status === 0,
 )
 
-const ends: (() => unknown)[] = []
-const t = { after: (end: () => unknown) => ends.push(end) }
+const cleanup = fileCleanup()
+const t = cleanup
 let did: string
 let dir: string
 let env: Record<string, string>
@@ -33,10 +34,6 @@ before(async () => {
   if (PYTHON3 !== undefined && PYTHON3 !== 'python3') symlinkSync(PYTHON3, join(dir, 'python3'))
   env = { DID: did, URL: service.url, PATH: `${dir}:${process.env.PATH}` }
 })
-after(async () => {
-  for (const end of ends.reverse()) await end()
-})
-
 test('curl downloads a certificate, and openssl verifies it', needs('openssl', 'curl'), () =>
   assertShown('bash', ['-euo', 'pipefail', '-c', SHELL]),
 )
@@ -47,7 +44,7 @@ test('jose verifies it', needs('openssl', 'curl'), async () => {
 })
 
 test(
-  'PyJWT verifies it, also by the commands on the page of a certificate',
+  'PyJWT verifies it, by the commands of a certificate’s page',
   allOf(needs('openssl', 'curl'), withPyJwt()),
   async () => {
     writeFileSync(join(dir, 'verify.py'), PYTHON)

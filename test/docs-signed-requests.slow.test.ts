@@ -2,10 +2,11 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { copyFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { before, test } from 'node:test'
 import { type CertifiedCli, certifiedCli } from '../packages/cli/test/support/cli.ts'
 import { DocPage } from './support/doc-page.ts'
 import { type Admitted, startGuardedSite } from './support/express-gateway.ts'
+import { fileCleanup } from './support/file-cleanup.ts'
 import { run, startTestService } from './support/service.ts'
 import { allOf, needs } from './support/tools.ts'
 
@@ -13,8 +14,8 @@ const PAGE = new DocPage('docs/signed-requests.md', import.meta.filename)
 const SHELL = PAGE.take('Sign a request', 'sh')
 const PYTHON = PAGE.take('Sign a request', 'python')
 
-const ends: (() => unknown)[] = []
-const t = { after: (end: () => unknown) => ends.push(end) }
+const cleanup = fileCleanup()
+const t = cleanup
 let cli: CertifiedCli
 let site: Awaited<ReturnType<typeof startGuardedSite>>
 let env: Record<string, string>
@@ -26,10 +27,6 @@ before(async () => {
   copyFileSync(cli.keyFile, join(cli.home, 'key.pem'))
   env = { DID: cli.did, SITE: site.url, COUNTERSIGN_URL: service.url }
 })
-after(async () => {
-  for (const end of ends.reverse()) await end()
-})
-
 test('a gateway admits what openssl signs and curl sends', needs('openssl', 'curl'), async () => {
   await assertAdmitted('bash', ['-euo', 'pipefail', '-c', SHELL])
 })

@@ -3,11 +3,12 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { before, test } from 'node:test'
 import type { CreatedWebhook, WebhookDelivery } from '@countersign/protocol'
 import { startReceiver } from '../packages/server/test/webhooks/support/receiver.ts'
 import { jsonOf } from './support/answer.ts'
 import { DocPage } from './support/doc-page.ts'
+import { fileCleanup } from './support/file-cleanup.ts'
 import { freePort } from './support/ports.ts'
 import { claimAgent, ROOT, startTestService, type TestService, tempDir } from './support/service.ts'
 import { type SignedInOwner, signIn } from './support/signed-in.ts'
@@ -16,8 +17,7 @@ import { until, untilTicked } from './support/until.ts'
 
 const PAGE = new DocPage('docs/webhooks.md', import.meta.filename)
 const WEBHOOKS = '/api/account/webhooks'
-const ends: (() => unknown)[] = []
-const file = { after: (end: () => unknown) => void ends.unshift(end) }
+const file = fileCleanup()
 let service: TestService
 let owner: SignedInOwner
 
@@ -25,10 +25,6 @@ before(async () => {
   service = await startTestService(file)
   owner = await signIn(service, await service.operator.addVerifiedOwner('ada'))
 })
-after(async () => {
-  for (const end of ends) await end()
-})
-
 interface Receiver {
   readonly child: ChildProcess
   readonly port: number

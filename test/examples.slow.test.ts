@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { before, test } from 'node:test'
 import { Agent, newKey, Registry } from '@countersign/sdk'
 import {
   downloadWheel,
@@ -9,6 +9,7 @@ import {
   show,
   startModel,
 } from './support/examples.ts'
+import { fileCleanup } from './support/file-cleanup.ts'
 import { freePort } from './support/ports.ts'
 import { pythonFor } from './support/python.ts'
 import type { CommandResult } from './support/run.ts'
@@ -16,8 +17,8 @@ import { startTestService, type TestService } from './support/service.ts'
 import { allOf } from './support/tools.ts'
 import { until } from './support/until.ts'
 
-const ends: (() => unknown)[] = []
-const all = { after: (end: () => unknown) => ends.push(end) }
+const cleanup = fileCleanup()
+const all = cleanup
 let service: TestService
 /** Another service, whose agents are strangers to every site of the examples. */
 let elsewhere: TestService
@@ -27,10 +28,6 @@ before(async () => {
   service = await startTestService(all)
   elsewhere = await startTestService(all)
 })
-after(async () => {
-  for (const end of ends.reverse()) await end()
-})
-
 async function newToken(at: TestService): Promise<string> {
   return at.operator.issueToken(await at.operator.addVerifiedOwner())
 }
@@ -188,20 +185,16 @@ test('nextjs: the route admits only verified agents, the page everyone', EXAMPLE
 
 const FASTAPI = pythonFor('fastapi', 'uvicorn', 'cryptography')
 
-test(
-  'fastapi: the site admits only verified agents',
-  allOf(EXAMPLE, FASTAPI.options),
-  async (t) => {
-    const ORIGIN = await newOrigin()
-    const PYTHONPATH = await downloadWheel(t, service)
-    const example = await installExample(t, 'fastapi', service, [])
-    const args = ['-m', 'uvicorn', 'shop:app', '--app-dir', '.', '--port', new URL(ORIGIN).port]
-    await example.start(FASTAPI.path, [...args, '--host', 'localhost'], { ORIGIN, PYTHONPATH })
-    const { status, text, line, agent } = await assertGuarded(ORIGIN, '/orders', POST)
-    assert.deepEqual([status, JSON.parse(text)], [201, { item: 'lamp', orderedBy: agent.did }])
-    show('fastapi', line)
-  },
-)
+test('fastapi: only verified agents are admitted', allOf(EXAMPLE, FASTAPI.options), async (t) => {
+  const ORIGIN = await newOrigin()
+  const PYTHONPATH = await downloadWheel(t, service)
+  const example = await installExample(t, 'fastapi', service, [])
+  const args = ['-m', 'uvicorn', 'shop:app', '--app-dir', '.', '--port', new URL(ORIGIN).port]
+  await example.start(FASTAPI.path, [...args, '--host', 'localhost'], { ORIGIN, PYTHONPATH })
+  const { status, text, line, agent } = await assertGuarded(ORIGIN, '/orders', POST)
+  assert.deepEqual([status, JSON.parse(text)], [201, { item: 'lamp', orderedBy: agent.did }])
+  show('fastapi', line)
+})
 
 const HTTPX = pythonFor('httpx', 'cryptography')
 

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, existsSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { before, test } from 'node:test'
 import { decide, outcomeOf, strictest } from '../packages/gateway/src/decision/decide.ts'
 import { denialFor, varyHeader } from '../packages/gateway/src/denial.ts'
 import { PolicyError } from '../packages/gateway/src/policy/policy-error.ts'
@@ -13,6 +13,7 @@ import { signingAgent } from '../packages/gateway/test/support/signing.ts'
 import { packPython } from '../tools/published/pack-python.ts'
 import { blocksOf } from './support/doc-page.ts'
 import { startGuardedSite } from './support/express-gateway.ts'
+import { fileCleanup } from './support/file-cleanup.ts'
 import {
   type DecisionCase,
   decisionCases,
@@ -27,77 +28,65 @@ import { needs } from './support/tools.ts'
 
 const PYTHON = pythonFor('cryptography')
 
-test(
-  'Python decides 1,000 random requests as TypeScript does, and finds the same mistakes in policies',
-  PYTHON.options,
-  async () => {
-    const decisions = decisionCases(1_000)
-    const mistakes = mistakeCases(1_000)
-    const script = join(ROOT, 'python/tests/cross_language.py')
-    const { code, stdout, stderr } = await run(
-      PYTHON.path,
-      [script],
-      PYTHON.env,
-      JSON.stringify({ decisions, mistakes }),
+test('Python and TypeScript agree about 1,000 requests and policies', PYTHON.options, async () => {
+  const decisions = decisionCases(1_000)
+  const mistakes = mistakeCases(1_000)
+  const script = join(ROOT, 'python/tests/cross_language.py')
+  const { code, stdout, stderr } = await run(
+    PYTHON.path,
+    [script],
+    PYTHON.env,
+    JSON.stringify({ decisions, mistakes }),
+  )
+  assert.equal(code, 0, stderr)
+  const answers = JSON.parse(stdout)
+  for (const [i, each] of decisions.entries()) {
+    assert.equal(
+      withoutRequestId(JSON.stringify(answers.decisions[i])),
+      withoutRequestId(JSON.stringify(decidedHere(each))),
+      JSON.stringify(each),
     )
-    assert.equal(code, 0, stderr)
-    const answers = JSON.parse(stdout)
-    for (const [i, each] of decisions.entries()) {
-      assert.equal(
-        withoutRequestId(JSON.stringify(answers.decisions[i])),
-        withoutRequestId(JSON.stringify(decidedHere(each))),
-        JSON.stringify(each),
-      )
-    }
-    for (const [i, each] of mistakes.entries()) {
-      assert.deepEqual(answers.mistakes[i], mistakesHere(each), JSON.stringify(each))
-    }
-    // The cases reach what they are for.
-    const actions = new Set(decisions.map((each) => decidedHere(each).decision.action))
-    assert.deepEqual([...actions].toSorted(), ['allow', 'deny', 'flag', 'limit'])
-    assert.ok(mistakes.filter((each) => mistakesHere(each).length > 0).length > 500)
-  },
-)
+  }
+  for (const [i, each] of mistakes.entries()) {
+    assert.deepEqual(answers.mistakes[i], mistakesHere(each), JSON.stringify(each))
+  }
+  // The cases reach what they are for.
+  const actions = new Set(decisions.map((each) => decidedHere(each).decision.action))
+  assert.deepEqual([...actions].toSorted(), ['allow', 'deny', 'flag', 'limit'])
+  assert.ok(mistakes.filter((each) => mistakesHere(each).length > 0).length > 500)
+})
 
 const SUITE = pythonFor('cryptography', 'pytest')
-const ends: (() => unknown)[] = []
-const t = { after: (end: () => unknown) => ends.push(end) }
+const cleanup = fileCleanup()
+const t = cleanup
 let service: TestService
 
 before(async () => {
   if (PYTHON.options.skip === false) service = await startTestService(t)
 })
-after(async () => {
-  for (const end of ends.reverse()) await end()
+test("the package's own tests pass with a real service and gateway", SUITE.options, async () => {
+  const tokens: string[] = []
+  for (let i = 0; i < 3; i++) {
+    // A new token of an owner replaces the former one.
+    tokens.push(await service.operator.issueToken(await service.operator.addVerifiedOwner()))
+  }
+  const site = await startGuardedSite(t, service.url)
+  const env = {
+    ...SUITE.env,
+    COUNTERSIGN_TEST_SERVICE: service.url,
+    COUNTERSIGN_TEST_SITE: site.url,
+    COUNTERSIGN_TEST_TOKENS: JSON.stringify(tokens),
+  }
+  const args = ['-m', 'pytest', '-q', '-rs', '-p', 'no:cacheprovider', join(ROOT, 'python/tests')]
+  const { code, stdout, stderr } = await run(SUITE.path, args, env)
+  assert.equal(code, 0, stdout + stderr)
+  assert.doesNotMatch(stdout, /needs a service/)
 })
-
-test(
-  "the package's own tests pass, with a real service and a site behind the TypeScript gateway",
-  SUITE.options,
-  async () => {
-    const tokens: string[] = []
-    for (let i = 0; i < 3; i++) {
-      // A new token of an owner replaces the former one.
-      tokens.push(await service.operator.issueToken(await service.operator.addVerifiedOwner()))
-    }
-    const site = await startGuardedSite(t, service.url)
-    const env = {
-      ...SUITE.env,
-      COUNTERSIGN_TEST_SERVICE: service.url,
-      COUNTERSIGN_TEST_SITE: site.url,
-      COUNTERSIGN_TEST_TOKENS: JSON.stringify(tokens),
-    }
-    const args = ['-m', 'pytest', '-q', '-rs', '-p', 'no:cacheprovider', join(ROOT, 'python/tests')]
-    const { code, stdout, stderr } = await run(SUITE.path, args, env)
-    assert.equal(code, 0, stdout + stderr)
-    assert.doesNotMatch(stdout, /needs a service/)
-  },
-)
 
 const ADAPTERS = pythonFor('cryptography', 'requests', 'httpx')
 
 test(
-  'the agent of docs/python.md claims, calls a site with requests and httpx, and looks itself up',
+  'the agent of docs/python.md claims, calls and looks itself up',
   ADAPTERS.options,
   async () => {
     const site = await startGuardedSite(t, service.url)
@@ -199,68 +188,60 @@ for (const kind of ['wsgi', 'asgi']) {
   )
 }
 
-test(
-  'the wheel is one for pip, with the digest of every file; the same sources give the same bytes',
-  PYTHON.options,
-  async () => {
-    const [dir, other] = [tempDir(t), tempDir(t)]
-    const packed = packPython(dir)
-    assert.deepEqual(packPython(other), packed)
-    const [wheel, sdist] = packed.map(({ file }) => join(dir, file)) as [string, string]
-    const ran = async (...args: string[]) => {
-      const { code, stdout, stderr } = await run(PYTHON.path, args, {})
-      assert.equal(code, 0, stdout + stderr)
-      return stdout
-    }
-    assert.match(await ran('-m', 'zipfile', '-t', wheel), /Done testing/)
-    assert.match(await ran('-c', CHECK_RECORD, wheel), /^[1-9]\d* files\n$/)
-    const listed = await ran('-m', 'tarfile', '-l', sdist)
-    for (const name of ['PKG-INFO', 'pyproject.toml', 'README.md', 'src/countersign/py.typed']) {
-      assert.match(listed, new RegExp(`^countersign-[\\d.]+/${name} *$`, 'm'))
-    }
-    // Without pip, Python's reader of archives has to do.
-    const hasPip = PIP.options.skip === false
-    const target = join(dir, 'target')
-    const install = ['-m', 'pip', 'install', '--no-deps', '--no-index', '--target', target, wheel]
-    await (hasPip ? ran(...install) : ran('-m', 'zipfile', '-e', wheel, target))
-    const script =
-      'import countersign; print(countersign.Agent.__module__, countersign.Registry.__module__)'
-    const imported = await run(PYTHON.path, ['-c', script], { PYTHONPATH: target })
-    assert.equal(imported.stdout, 'countersign.agent countersign.registry\n', imported.stderr)
-  },
-)
+test('the wheel is reproducible, with the digest of every file', PYTHON.options, async () => {
+  const [dir, other] = [tempDir(t), tempDir(t)]
+  const packed = packPython(dir)
+  assert.deepEqual(packPython(other), packed)
+  const [wheel, sdist] = packed.map(({ file }) => join(dir, file)) as [string, string]
+  const ran = async (...args: string[]) => {
+    const { code, stdout, stderr } = await run(PYTHON.path, args, {})
+    assert.equal(code, 0, stdout + stderr)
+    return stdout
+  }
+  assert.match(await ran('-m', 'zipfile', '-t', wheel), /Done testing/)
+  assert.match(await ran('-c', CHECK_RECORD, wheel), /^[1-9]\d* files\n$/)
+  const listed = await ran('-m', 'tarfile', '-l', sdist)
+  for (const name of ['PKG-INFO', 'pyproject.toml', 'README.md', 'src/countersign/py.typed']) {
+    assert.match(listed, new RegExp(`^countersign-[\\d.]+/${name} *$`, 'm'))
+  }
+  // Without pip, Python's reader of archives has to do.
+  const hasPip = PIP.options.skip === false
+  const target = join(dir, 'target')
+  const install = ['-m', 'pip', 'install', '--no-deps', '--no-index', '--target', target, wheel]
+  await (hasPip ? ran(...install) : ran('-m', 'zipfile', '-e', wheel, target))
+  const script =
+    'import countersign; print(countersign.Agent.__module__, countersign.Registry.__module__)'
+  const imported = await run(PYTHON.path, ['-c', script], { PYTHONPATH: target })
+  assert.equal(imported.stdout, 'countersign.agent countersign.registry\n', imported.stderr)
+})
 
 const PIP = pythonFor('pip')
 
-test(
-  'pip makes the same wheel of the source distribution and of the folder, without a network',
-  PIP.options,
-  async () => {
-    const [dir, made, rebuilt] = [tempDir(t), tempDir(t), tempDir(t)]
-    const [wheel, sdist] = packPython(dir).map(({ file }) => join(dir, file)) as [string, string]
-    const folder = join(dir, 'python')
-    cpSync(join(ROOT, 'python'), folder, { recursive: true })
-    cpSync(join(ROOT, 'LICENSE'), join(dir, 'LICENSE'))
-    const again = `import build_backend; build_backend.build_sdist(${JSON.stringify(rebuilt)})`
-    const packed = await run(PIP.path, ['-c', again], PIP.env, '', {}, folder)
-    assert.equal(packed.code, 0, packed.stderr)
-    for (const source of [sdist, folder, join(rebuilt, basename(sdist))]) {
-      const args = ['-m', 'pip', 'wheel', '--no-index', '--no-deps', '--wheel-dir', made, source]
-      const { code, stdout, stderr } = await run(PIP.path, args)
-      assert.equal(code, 0, stdout + stderr)
-      const compared = await run(PIP.path, [
-        ...['-c', SAME_FILES, wheel],
-        join(made, basename(wheel)),
-      ])
-      assert.equal(compared.stdout, 'same\n', compared.stderr)
-    }
-    const target = join(dir, 'target')
-    const install = ['-m', 'pip', 'install', '--no-deps', '--no-index', '--target', target, sdist]
-    const installed = await run(PIP.path, install)
-    assert.equal(installed.code, 0, installed.stdout + installed.stderr)
-    assert.ok(existsSync(join(target, 'countersign/py.typed')))
-  },
-)
+test('pip builds the same wheel of both sources without a network', PIP.options, async () => {
+  const [dir, made, rebuilt] = [tempDir(t), tempDir(t), tempDir(t)]
+  const [wheel, sdist] = packPython(dir).map(({ file }) => join(dir, file)) as [string, string]
+  const folder = join(dir, 'python')
+  cpSync(join(ROOT, 'python'), folder, { recursive: true })
+  cpSync(join(ROOT, 'LICENSE'), join(dir, 'LICENSE'))
+  const again = `import build_backend; build_backend.build_sdist(${JSON.stringify(rebuilt)})`
+  const packed = await run(PIP.path, ['-c', again], PIP.env, '', {}, folder)
+  assert.equal(packed.code, 0, packed.stderr)
+  for (const source of [sdist, folder, join(rebuilt, basename(sdist))]) {
+    const args = ['-m', 'pip', 'wheel', '--no-index', '--no-deps', '--wheel-dir', made, source]
+    const { code, stdout, stderr } = await run(PIP.path, args)
+    assert.equal(code, 0, stdout + stderr)
+    const compared = await run(PIP.path, [
+      ...['-c', SAME_FILES, wheel],
+      join(made, basename(wheel)),
+    ])
+    assert.equal(compared.stdout, 'same\n', compared.stderr)
+  }
+  const target = join(dir, 'target')
+  const install = ['-m', 'pip', 'install', '--no-deps', '--no-index', '--target', target, sdist]
+  const installed = await run(PIP.path, install)
+  assert.equal(installed.code, 0, installed.stdout + installed.stderr)
+  assert.ok(existsSync(join(target, 'countersign/py.typed')))
+})
 
 test('the package passes mypy --strict', needs('mypy'), async () => {
   const settings = join(ROOT, 'python/pyproject.toml')

@@ -3,9 +3,10 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { copyFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { before, test } from 'node:test'
 import { Agent, agentSignIn, newKey, Registry } from '@countersign/sdk'
 import { DocPage } from './support/doc-page.ts'
+import { fileCleanup } from './support/file-cleanup.ts'
 import { freePort } from './support/ports.ts'
 import { rotateKey } from './support/rotate-key.ts'
 import { ROOT, startTestService, type TestService, tempDir } from './support/service.ts'
@@ -15,16 +16,12 @@ import { until } from './support/until.ts'
 
 const PAGE = new DocPage('docs/sessions.md', import.meta.filename)
 const SECRET = 'a secret of at least thirty-two bytes'
-const ends: (() => unknown)[] = []
+const cleanup = fileCleanup()
 let service: TestService
 
 before(async () => {
-  service = await startTestService({ after: (end) => ends.push(end) })
+  service = await startTestService(cleanup)
 })
-after(async () => {
-  for (const end of ends.reverse()) await end()
-})
-
 interface Recipe {
   readonly tool: 'python3' | 'ruby' | 'php'
   readonly module: string
@@ -45,7 +42,7 @@ const RECIPES: readonly Recipe[] = [
 
 /** Writes the code of the page beside a small server, and starts it. @returns its origin */
 async function startRecipe({ tool, module, site, language }: Recipe, code: string) {
-  const dir = tempDir({ after: (end) => ends.push(end) })
+  const dir = tempDir(cleanup)
   assert.match(code.split('\n', 1)[0] ?? '', new RegExp(module), language)
   writeFileSync(join(dir, module), code)
   copyFileSync(join(ROOT, 'test/support/session-sites', site), join(dir, site))
@@ -61,7 +58,7 @@ async function startRecipe({ tool, module, site, language }: Recipe, code: strin
   const child = spawn(tool, args, { cwd: dir, env, stdio: ['ignore', 'pipe', 'pipe'] })
   let errors = ''
   child.stderr.on('data', (chunk) => (errors += chunk))
-  ends.push(() => stop(child))
+  cleanup.after(() => stop(child))
   if (port === null) {
     const [line] = await Promise.race([once(child.stdout, 'data'), once(child, 'exit')])
     assert.ok(Number(line) > 0, errors)

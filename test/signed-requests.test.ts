@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { before, test } from 'node:test'
 import {
   type CertifiedCli,
   COUNTERSIGN,
@@ -10,13 +10,14 @@ import {
   errorIn,
 } from '../packages/cli/test/support/cli.ts'
 import { type Admitted, BYTES, startGuardedSite } from './support/express-gateway.ts'
+import { fileCleanup } from './support/file-cleanup.ts'
 import { startSite } from './support/impostor.ts'
 import { freePort } from './support/ports.ts'
 import { run, startTestService, type TestService } from './support/service.ts'
 import { needs } from './support/tools.ts'
 
-const ends: (() => unknown)[] = []
-const t = { after: (end: () => unknown) => ends.push(end) }
+const cleanup = fileCleanup()
+const t = cleanup
 let service: TestService
 let cli: CertifiedCli
 let site: Awaited<ReturnType<typeof startGuardedSite>>
@@ -26,10 +27,6 @@ before(async () => {
   cli = await certifiedCli(t, service, await service.operator.addVerifiedOwner())
   site = await startGuardedSite(t, service.url)
 })
-after(async () => {
-  for (const end of ends.reverse()) await end()
-})
-
 async function admitted(...args: string[]): Promise<Admitted> {
   const { code, stdout, stderr } = await cli.run('fetch', ...args)
   assert.deepEqual([code, stderr], [0, ''])

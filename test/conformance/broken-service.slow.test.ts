@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { after, before, test } from 'node:test'
+import { before, test } from 'node:test'
 import type { ConformanceReport } from '../../packages/cli/src/conformance/conformance.ts'
 import { cliFor } from '../../packages/cli/test/support/cli.ts'
 import { issueTokens } from '../../packages/server/src/agents/claims/issue-token.ts'
@@ -10,22 +10,18 @@ import {
   type Passing,
   startBreakingProxy,
 } from '../support/breaking-proxy.ts'
+import { fileCleanup } from '../support/file-cleanup.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 
 let proxy: BreakingProxy
 let service: TestService
-const ends: (() => unknown)[] = []
-const cleanup = { after: (end: () => unknown) => ends.push(end) }
+const cleanup = fileCleanup()
 
 before(async () => {
   proxy = await startBreakingProxy(cleanup)
   service = await startTestService(cleanup, { BASE_URL: proxy.url })
   proxy.target = service.settings.port
 })
-after(async () => {
-  for (const end of ends.reverse()) await end()
-})
-
 async function check(...more: string[]): Promise<ConformanceReport> {
   const { db, addVerifiedOwner } = service.operator
   const { naming } = service.settings

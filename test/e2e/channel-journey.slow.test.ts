@@ -72,131 +72,127 @@ async function typesInHistory(page: Page, service: TestService, did: string): Pr
   )
 }
 
-test(
-  'verifying a domain raises an agent from grade C to A, and removing it lowers the grade again',
-  BROWSER_MATRIX,
-  async (t) => {
-    const dns = await startThreeDns(t)
-    const service = await startTestService(t, outsideEnv(dns))
-    const browser = await openBrowser(t)
-    const { page, problems } = await openAsNewcomer(browser)
-    const certificate = await newPage(browser)
-    const begun = new Date()
-    let did = ''
+test('a verified domain raises an agent from C to A until removed', BROWSER_MATRIX, async (t) => {
+  const dns = await startThreeDns(t)
+  const service = await startTestService(t, outsideEnv(dns))
+  const browser = await openBrowser(t)
+  const { page, problems } = await openAsNewcomer(browser)
+  const certificate = await newPage(browser)
+  const begun = new Date()
+  let did = ''
 
-    await t.test('an owner of substantial assurance claims an agent, which is a C', async () => {
-      await signUp(page, service.url, 'ada')
-      await verifyWith(page, 'Development, substantial assurance', 'ada')
-      await goTo(page, 'Claim')
-      await page.getByRole('button', { name: 'Create claim token' }).click()
-      const token = await shownAs(page, 'Claim token')
-      const claimed = await postJson(`${service.url}/api/v1/claim`, claimBody(token))
-      did = ((await claimed.json()) as { svcDid: string }).svcDid
-      await page.getByRole('link', { name: 'Open the agent' }).click()
-      await page.getByText('No verified channels').waitFor()
-      await page.getByRole('img', { name: 'Grade C' }).first().waitFor()
-    })
+  await t.test('an owner of substantial assurance claims an agent, which is a C', async () => {
+    await signUp(page, service.url, 'ada')
+    await verifyWith(page, 'Development, substantial assurance', 'ada')
+    await goTo(page, 'Claim')
+    await page.getByRole('button', { name: 'Create claim token' }).click()
+    const token = await shownAs(page, 'Claim token')
+    const claimed = await postJson(`${service.url}/api/v1/claim`, claimBody(token))
+    did = ((await claimed.json()) as { svcDid: string }).svcDid
+    await page.getByRole('link', { name: 'Open the agent' }).click()
+    await page.getByText('No verified channels').waitFor()
+    await page.getByRole('img', { name: 'Grade C' }).first().waitFor()
+  })
 
-    await t.test('the kinds are told with what they would do to the grade', async () => {
-      await page.getByRole('link', { name: 'Add a channel' }).last().click()
-      await untilHeading(page, 'Add a channel')
-      const [strong, weak] = [page.getByRole('group').first(), page.getByRole('group').last()]
-      await strong.getByText('Raises the grade from C to A').waitFor()
-      await weak.getByText('Raises the grade from C to B').waitFor()
-    })
+  await t.test('the kinds are told with what they would do to the grade', async () => {
+    await page.getByRole('link', { name: 'Add a channel' }).last().click()
+    await untilHeading(page, 'Add a channel')
+    const [strong, weak] = [page.getByRole('group').first(), page.getByRole('group').last()]
+    await strong.getByText('Raises the grade from C to A').waitFor()
+    await weak.getByText('Raises the grade from C to B').waitFor()
+  })
 
-    await t.test(
-      'what cannot be proven is refused beside the field, in the service’s words',
-      async () => {
-        await page.getByRole('textbox', { name: 'Domain' }).fill('co.uk')
-        await page.getByRole('button', { name: 'Show what to publish' }).click()
-        await page
-          .getByRole('textbox', { name: 'Domain' })
-          .and(page.locator('[aria-invalid]'))
-          .waitFor()
-        assert.deepEqual(takeRefusals(problems), ['400'])
-      },
-    )
+  await t.test(
+    'what cannot be proven is refused beside the field, in the service’s words',
+    async () => {
+      await page.getByRole('textbox', { name: 'Domain' }).fill('co.uk')
+      await page.getByRole('button', { name: 'Show what to publish' }).click()
+      await page
+        .getByRole('textbox', { name: 'Domain' })
+        .and(page.locator('[aria-invalid]'))
+        .waitFor()
+      assert.deepEqual(takeRefusals(problems), ['400'])
+    },
+  )
 
-    await t.test(
-      'before the record is there, the page shows what each of three resolvers saw',
-      async () => {
-        await page.getByRole('textbox', { name: 'Domain' }).fill(`https://${DOMAIN}/`)
-        await page.getByRole('button', { name: 'Show what to publish' }).click()
-        await untilHeading(page, DOMAIN)
-        dns[2].fail('*', 'SERVFAIL')
-        await checkNow(page)
-        await page.getByText('Not found yet').first().waitFor()
-        const views = await seen(page, 'Not found yet', 'Not found yet', 'No answer')
-        for (const [i, view] of views.entries()) {
-          assert.ok(view.includes(dns[i]?.address as string), view)
-        }
-        dns[2].fail('*', null)
-      },
-    )
-
-    await t.test('with exactly what the page shows in the DNS, the agent is an A', async () => {
-      const [name, value] = [await shownAs(page, 'Name'), await shownAs(page, 'Value')]
-      assert.equal(await shownAs(page, 'Type'), 'TXT')
-      for (const each of dns) each.set(name, 'TXT', [value])
-      await checkNow(page)
-      await page.getByRole('heading', { name: 'Channel verified' }).waitFor()
-      await page.getByText(/changed from C to A/).waitFor()
-      await seen(page, 'Found', 'Found', 'Found')
-      await page.getByRole('link', { name: 'Open the agent' }).click()
-      await page.getByRole('img', { name: 'Grade A' }).first().waitFor()
-      const channels = page.getByRole('region', { name: 'Channels' }).last()
-      await openTab(page, 'Channels')
-      await channels.getByText('Verified', { exact: true }).waitFor()
-      await openTab(page, 'Activity')
-      await page.getByText(`Domain ${DOMAIN} was verified.`).waitFor()
-      await page.getByText('The grade changed from C to A.').waitFor()
-    })
-
-    await t.test('anyone sees it: on the certificate with its date, and on the card', async () => {
-      await certificate.page.goto(`${service.url}/agent/${did}`)
-      await certificate.page.getByRole('img', { name: 'Grade A' }).first().waitFor()
-      const text = await certificate.page.locator('body').innerText()
-      assert.ok(text.includes(DOMAIN), text)
-      const day = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC' })
-      // Midnight may have passed in the meantime.
-      assert.ok(
-        [begun, new Date()].some((each) => text.includes(day.format(each))),
-        text,
-      )
-      const { grade, channels } = await getJson<Card>(`${service.url}/api/agents/${did}/card`)
-      assert.equal(grade, 'A')
-      assert.deepEqual(channels, [{ kind: 'domain', handleOrDomain: DOMAIN }])
-    })
-
-    await t.test('removing it says what it does, and does it', async () => {
-      await openTab(page, 'Channels')
-      await page.getByRole('link', { name: `Details: ${DOMAIN}` }).click()
+  await t.test(
+    'before the record is there, the page shows what each of three resolvers saw',
+    async () => {
+      await page.getByRole('textbox', { name: 'Domain' }).fill(`https://${DOMAIN}/`)
+      await page.getByRole('button', { name: 'Show what to publish' }).click()
       await untilHeading(page, DOMAIN)
-      await page.getByRole('button', { name: 'Remove channel …' }).click()
-      const dialog = page.getByRole('alertdialog')
-      await dialog.getByText(/falls from A to C/).waitFor()
-      await dialog.getByRole('button', { name: 'Remove channel' }).click()
-      await page.getByText('No channels').waitFor()
-      await openTab(page, 'Overview')
-      await page.getByText('No verified channels').waitFor()
-      await page.getByRole('img', { name: 'Grade C' }).first().waitFor()
-      await openTab(page, 'Activity')
-      await page.getByText(`Domain ${DOMAIN} was removed by you.`).waitFor()
-      assert.equal((await getJson<Card>(`${service.url}/api/agents/${did}/card`)).grade, 'C')
-      assert.deepEqual(await typesInHistory(page, service, did), [
-        'A to C',
-        'channel.removed',
-        'C to A',
-        'channel.verified',
-        'agent.claimed',
-      ])
-    })
+      dns[2].fail('*', 'SERVFAIL')
+      await checkNow(page)
+      await page.getByText('Not found yet').first().waitFor()
+      const views = await seen(page, 'Not found yet', 'Not found yet', 'No answer')
+      for (const [i, view] of views.entries()) {
+        assert.ok(view.includes(dns[i]?.address as string), view)
+      }
+      dns[2].fail('*', null)
+    },
+  )
 
-    assert.deepEqual(problems, [])
-    assert.deepEqual(certificate.problems, [])
-  },
-)
+  await t.test('with exactly what the page shows in the DNS, the agent is an A', async () => {
+    const [name, value] = [await shownAs(page, 'Name'), await shownAs(page, 'Value')]
+    assert.equal(await shownAs(page, 'Type'), 'TXT')
+    for (const each of dns) each.set(name, 'TXT', [value])
+    await checkNow(page)
+    await page.getByRole('heading', { name: 'Channel verified' }).waitFor()
+    await page.getByText(/changed from C to A/).waitFor()
+    await seen(page, 'Found', 'Found', 'Found')
+    await page.getByRole('link', { name: 'Open the agent' }).click()
+    await page.getByRole('img', { name: 'Grade A' }).first().waitFor()
+    const channels = page.getByRole('region', { name: 'Channels' }).last()
+    await openTab(page, 'Channels')
+    await channels.getByText('Verified', { exact: true }).waitFor()
+    await openTab(page, 'Activity')
+    await page.getByText(`Domain ${DOMAIN} was verified.`).waitFor()
+    await page.getByText('The grade changed from C to A.').waitFor()
+  })
+
+  await t.test('anyone sees it: on the certificate with its date, and on the card', async () => {
+    await certificate.page.goto(`${service.url}/agent/${did}`)
+    await certificate.page.getByRole('img', { name: 'Grade A' }).first().waitFor()
+    const text = await certificate.page.locator('body').innerText()
+    assert.ok(text.includes(DOMAIN), text)
+    const day = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC' })
+    // Midnight may have passed in the meantime.
+    assert.ok(
+      [begun, new Date()].some((each) => text.includes(day.format(each))),
+      text,
+    )
+    const { grade, channels } = await getJson<Card>(`${service.url}/api/agents/${did}/card`)
+    assert.equal(grade, 'A')
+    assert.deepEqual(channels, [{ kind: 'domain', handleOrDomain: DOMAIN }])
+  })
+
+  await t.test('removing it says what it does, and does it', async () => {
+    await openTab(page, 'Channels')
+    await page.getByRole('link', { name: `Details: ${DOMAIN}` }).click()
+    await untilHeading(page, DOMAIN)
+    await page.getByRole('button', { name: 'Remove channel …' }).click()
+    const dialog = page.getByRole('alertdialog')
+    await dialog.getByText(/falls from A to C/).waitFor()
+    await dialog.getByRole('button', { name: 'Remove channel' }).click()
+    await page.getByText('No channels').waitFor()
+    await openTab(page, 'Overview')
+    await page.getByText('No verified channels').waitFor()
+    await page.getByRole('img', { name: 'Grade C' }).first().waitFor()
+    await openTab(page, 'Activity')
+    await page.getByText(`Domain ${DOMAIN} was removed by you.`).waitFor()
+    assert.equal((await getJson<Card>(`${service.url}/api/agents/${did}/card`)).grade, 'C')
+    assert.deepEqual(await typesInHistory(page, service, did), [
+      'A to C',
+      'channel.removed',
+      'C to A',
+      'channel.verified',
+      'agent.claimed',
+    ])
+  })
+
+  assert.deepEqual(problems, [])
+  assert.deepEqual(certificate.problems, [])
+})
 
 /**
  * Removes the refusals that a test caused on purpose from the page's reported problems.
@@ -207,68 +203,60 @@ function takeRefusals(problems: readonly string[]): (string | undefined)[] {
   return all.splice(0).map((each) => /: (\d+)$/.exec(each)?.[1])
 }
 
-test(
-  'a channel page updates when the agent proves it, and when another owner takes the channel over',
-  BROWSER_MATRIX,
-  async (t) => {
-    const dns = await startThreeDns(t)
-    const service = await startTestService(t, outsideEnv(dns))
-    const ownerId = await service.operator.addVerifiedOwner('ada')
-    const did = await claimAgent(service, ownerId)
-    const { page, problems } = await openAsOwner(await openBrowser(t), service, ownerId)
+test('a channel page updates at a proof and at a takeover', BROWSER_MATRIX, async (t) => {
+  const dns = await startThreeDns(t)
+  const service = await startTestService(t, outsideEnv(dns))
+  const ownerId = await service.operator.addVerifiedOwner('ada')
+  const did = await claimAgent(service, ownerId)
+  const { page, problems } = await openAsOwner(await openBrowser(t), service, ownerId)
 
-    const prove = async (owner: number, agent: string) => {
-      const { post } = await signIn(service, owner)
-      const path = `/api/account/agents/${agent}/channels`
-      const begun = JSON.parse((await post(path, { kind: 'domain', handleOrDomain: DOMAIN })).text)
-      const [name, , value] = begun.proof.methods[0].fields
-      for (const each of dns) each.set(name.value, 'TXT', [value.value])
-      return () => post(`${path}/${begun.id}/check`)
-    }
+  const prove = async (owner: number, agent: string) => {
+    const { post } = await signIn(service, owner)
+    const path = `/api/account/agents/${agent}/channels`
+    const begun = JSON.parse((await post(path, { kind: 'domain', handleOrDomain: DOMAIN })).text)
+    const [name, , value] = begun.proof.methods[0].fields
+    for (const each of dns) each.set(name.value, 'TXT', [value.value])
+    return () => post(`${path}/${begun.id}/check`)
+  }
 
-    const check = await prove(ownerId, did)
-    await page.goto(`${service.url}/dashboard/agents/${did}/channels`)
-    await page.getByRole('link', { name: `Verify: ${DOMAIN}` }).click()
-    await untilHeading(page, DOMAIN)
-    await check()
-    await page.getByText(/changed from C to A/).waitFor()
+  const check = await prove(ownerId, did)
+  await page.goto(`${service.url}/dashboard/agents/${did}/channels`)
+  await page.getByRole('link', { name: `Verify: ${DOMAIN}` }).click()
+  await untilHeading(page, DOMAIN)
+  await check()
+  await page.getByText(/changed from C to A/).waitFor()
 
-    const other = await service.operator.addVerifiedOwner('eve')
-    const theirs = await claimAgent(service, other, newKey())
-    await (await prove(other, theirs))()
-    await untilHeading(page, 'Channel not found')
-    await page.getByRole('link', { name: /^Agent \w/ }).click()
-    await openTab(page, 'Activity')
-    await page.getByText('another owner verified it').waitFor()
-    assert.deepEqual(problems, [])
-  },
-)
+  const other = await service.operator.addVerifiedOwner('eve')
+  const theirs = await claimAgent(service, other, newKey())
+  await (await prove(other, theirs))()
+  await untilHeading(page, 'Channel not found')
+  await page.getByRole('link', { name: /^Agent \w/ }).click()
+  await openTab(page, 'Activity')
+  await page.getByText('another owner verified it').waitFor()
+  assert.deepEqual(problems, [])
+})
 
-test(
-  'an account in a chat network is verified with the text that the page shows',
-  BROWSER_MATRIX,
-  async (t) => {
-    const dns = await startThreeDns(t)
-    const site = await startHttpsSite(t, ['api.github.com', 'github.com'])
-    const service = await startTestService(t, outsideEnv(dns, [site]))
-    const ownerId = await service.operator.addVerifiedOwner('ada')
-    const did = await claimAgent(service, ownerId)
-    const { page, problems } = await openAsOwner(await openBrowser(t), service, ownerId)
+test('a chat account is verified with the text of the page', BROWSER_MATRIX, async (t) => {
+  const dns = await startThreeDns(t)
+  const site = await startHttpsSite(t, ['api.github.com', 'github.com'])
+  const service = await startTestService(t, outsideEnv(dns, [site]))
+  const ownerId = await service.operator.addVerifiedOwner('ada')
+  const did = await claimAgent(service, ownerId)
+  const { page, problems } = await openAsOwner(await openBrowser(t), service, ownerId)
 
-    await page.goto(`${service.url}/dashboard/agents/${did}/channels/new`)
-    await page.getByRole('radio', { name: 'GitHub' }).check()
-    await page.getByRole('group').last().getByRole('textbox').fill('ada')
-    await page.getByRole('button', { name: 'Show what to publish' }).click()
-    await untilHeading(page, 'ada')
-    const text = await page.getByText(/^svc-proof:/).innerText()
-    site.serve('/users/ada', {
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ login: 'ada', type: 'User', bio: `Books trains. ${text}` }),
-    })
-    await page.setViewportSize({ width: 360, height: 640 })
-    await checkNow(page)
-    await page.getByText(/changed from C to B/).waitFor()
-    await untilInSight(page.getByRole('img', { name: 'Grade B' }), 640)
-    assert.deepEqual(problems, [])
-  },
-)
+  await page.goto(`${service.url}/dashboard/agents/${did}/channels/new`)
+  await page.getByRole('radio', { name: 'GitHub' }).check()
+  await page.getByRole('group').last().getByRole('textbox').fill('ada')
+  await page.getByRole('button', { name: 'Show what to publish' }).click()
+  await untilHeading(page, 'ada')
+  const text = await page.getByText(/^svc-proof:/).innerText()
+  site.serve('/users/ada', {
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ login: 'ada', type: 'User', bio: `Books trains. ${text}` }),
+  })
+  await page.setViewportSize({ width: 360, height: 640 })
+  await checkNow(page)
+  await page.getByText(/changed from C to B/).waitFor()
+  await untilInSight(page.getByRole('img', { name: 'Grade B' }), 640)
+  assert.deepEqual(problems, [])
+})

@@ -10,7 +10,7 @@ import { startDnsServer } from '../support/dns-server.ts'
 import { outsideEnv } from '../support/https-site.ts'
 import { newKey } from '../support/key.ts'
 import { giveProfile } from '../support/profile.ts'
-import { claimAgent, postJson, startTestService } from '../support/service.ts'
+import { type Cleanup, claimAgent, postJson, startTestService } from '../support/service.ts'
 import { signIn } from '../support/signed-in.ts'
 import { BROWSER_MATRIX } from '../support/tools.ts'
 import { until } from '../support/until.ts'
@@ -22,7 +22,7 @@ const MANY_PAGES = { timeout: 600_000 }
 const LONG = `${'a'.repeat(63)}.${'b'.repeat(63)}.${'c'.repeat(63)}.example.com`
 
 /** An agent with a channel in every state, and its owner's browser. */
-async function scene(t: { after(end: () => unknown): void }) {
+async function scene(t: Cleanup) {
   const dns = [await startDnsServer(t), await startDnsServer(t)]
   dns[1]?.fail('*', 'SERVFAIL')
   const service = await startTestService(t, outsideEnv(dns))
@@ -152,106 +152,94 @@ test('channels of a revoked agent are shown and can only be removed', BROWSER_MA
   assert.deepEqual(problems, [])
 })
 
-test(
-  'a channel can be added, checked, renewed and removed with the keyboard alone',
-  BROWSER_MATRIX,
-  async (t) => {
-    const { page, problems, at, service, did } = await scene(t)
-    await page.goto(`${at}/channels`)
-    await untilHeading(page, /^Donau/)
-    await page.getByRole('main').getByRole('link', { name: 'Add a channel' }).last().waitFor()
-    await tabTo(page, /^Add a channel$/)
-    await page.keyboard.press('Enter')
-    await untilHeading(page, 'Add a channel')
-    // The heading of the current page.
-    await untilFocused(page, /^Add a channel$/)
+test('a channel can be managed with the keyboard alone', BROWSER_MATRIX, async (t) => {
+  const { page, problems, at, service, did } = await scene(t)
+  await page.goto(`${at}/channels`)
+  await untilHeading(page, /^Donau/)
+  await page.getByRole('main').getByRole('link', { name: 'Add a channel' }).last().waitFor()
+  await tabTo(page, /^Add a channel$/)
+  await page.keyboard.press('Enter')
+  await untilHeading(page, 'Add a channel')
+  // The heading of the current page.
+  await untilFocused(page, /^Add a channel$/)
 
-    await page.keyboard.press('Tab')
-    await page.keyboard.press('ArrowDown')
-    await page.keyboard.press('ArrowUp')
-    await page.keyboard.press('Tab')
-    await page.keyboard.type('book.example.org')
-    await page.keyboard.press('Enter')
-    await untilHeading(page, 'book.example.org')
+  await page.keyboard.press('Tab')
+  await page.keyboard.press('ArrowDown')
+  await page.keyboard.press('ArrowUp')
+  await page.keyboard.press('Tab')
+  await page.keyboard.type('book.example.org')
+  await page.keyboard.press('Enter')
+  await untilHeading(page, 'book.example.org')
 
-    await tabTo(page, /^DNS record$/)
-    await page.keyboard.press('ArrowRight')
-    await page.getByRole('button', { name: 'Copy: Address' }).waitFor()
-    await tabTo(page, /^Check now$/)
-    await page.keyboard.press('Enter')
-    await page.getByText('No result').waitFor()
-    // The focus must not be lost.
-    await untilFocused(page, /^Check now$/)
+  await tabTo(page, /^DNS record$/)
+  await page.keyboard.press('ArrowRight')
+  await page.getByRole('button', { name: 'Copy: Address' }).waitFor()
+  await tabTo(page, /^Check now$/)
+  await page.keyboard.press('Enter')
+  await page.getByText('No result').waitFor()
+  // The focus must not be lost.
+  await untilFocused(page, /^Check now$/)
 
-    const before = await page.getByText(/ did=svc:agent:/).innerText()
-    await tabTo(page, /^Create new token$/)
-    await page.keyboard.press('Enter')
-    await page.getByText(before).waitFor({ state: 'detached' })
-    await untilFocused(page, /^DNS record/)
+  const before = await page.getByText(/ did=svc:agent:/).innerText()
+  await tabTo(page, /^Create new token$/)
+  await page.keyboard.press('Enter')
+  await page.getByText(before).waitFor({ state: 'detached' })
+  await untilFocused(page, /^DNS record/)
 
-    await tabTo(page, /^Remove channel …$/)
-    await page.keyboard.press('Enter')
-    await page.getByRole('alertdialog').getByText('so the grade does not change').waitFor()
-    await tabTo(page, /^Remove channel$/)
-    await page.keyboard.press('Enter')
-    await untilHeading(page, /^Donau/)
-    await page.getByText('book.example.org removed.').waitFor()
-    const left = await service.operator.db.read
-      .selectFrom('channels')
-      .select('handle_or_domain')
-      .where('tail', '=', did.slice(-24))
-      .execute()
-    assert.ok(!left.some((each) => each.handle_or_domain === 'book.example.org'))
-    assert.deepEqual(problems, [])
-  },
-)
+  await tabTo(page, /^Remove channel …$/)
+  await page.keyboard.press('Enter')
+  await page.getByRole('alertdialog').getByText('so the grade does not change').waitFor()
+  await tabTo(page, /^Remove channel$/)
+  await page.keyboard.press('Enter')
+  await untilHeading(page, /^Donau/)
+  await page.getByText('book.example.org removed.').waitFor()
+  const left = await service.operator.db.read
+    .selectFrom('channels')
+    .select('handle_or_domain')
+    .where('tail', '=', did.slice(-24))
+    .execute()
+  assert.ok(!left.some((each) => each.handle_or_domain === 'book.example.org'))
+  assert.deepEqual(problems, [])
+})
 
-test(
-  'a page that waits for the agent updates when the agent has answered',
-  BROWSER_MATRIX,
-  async (t) => {
-    const { page, problems, at, ids, service, did, key } = await scene(t)
-    await page.goto(`${at}/channels/${ids.runtime}`)
-    await page.getByText('Waiting for the agent.').waitFor()
-    const address = `${service.url}/api/agents/${did}/runtime`
-    const asked = await postJson(`${address}/challenge`, {})
-    const { challenge } = (await asked.json()) as RuntimeChallenge
-    const answer = await postJson(address, { challenge, signature: key.sign(challenge) })
-    assert.equal(answer.status, 200)
-    await page.getByRole('heading', { name: 'Channel verified' }).waitFor()
-    await page.getByRole('region', { name: 'Proofs' }).getByText('Found').waitFor()
-    assert.deepEqual(problems, [])
-  },
-)
+test('a page that waits for the agent updates at its answer', BROWSER_MATRIX, async (t) => {
+  const { page, problems, at, ids, service, did, key } = await scene(t)
+  await page.goto(`${at}/channels/${ids.runtime}`)
+  await page.getByText('Waiting for the agent.').waitFor()
+  const address = `${service.url}/api/agents/${did}/runtime`
+  const asked = await postJson(`${address}/challenge`, {})
+  const { challenge } = (await asked.json()) as RuntimeChallenge
+  const answer = await postJson(address, { challenge, signature: key.sign(challenge) })
+  assert.equal(answer.status, 200)
+  await page.getByRole('heading', { name: 'Channel verified' }).waitFor()
+  await page.getByRole('region', { name: 'Proofs' }).getByText('Found').waitFor()
+  assert.deepEqual(problems, [])
+})
 
-test(
-  'a hidden page closes its event stream, and updates as soon as it is visible',
-  BROWSER_MATRIX,
-  async (t) => {
-    const { page, problems, at, owner, did } = await scene(t)
-    const streams: string[] = []
-    page.on('requestfinished', (request) => {
-      if (request.url().endsWith(STREAM)) streams.push('ended')
-    })
-    page.on('requestfailed', (request) => {
-      if (request.url().endsWith(STREAM)) streams.push('ended')
-    })
-    const followed = page.waitForResponse((response) => response.url().endsWith(STREAM))
-    await page.goto(at)
-    await untilHeading(page, /^Donau/)
-    await followed
-    await look(page, 'hidden')
-    await owner.send('PATCH', `/api/account/agents/${did}`, { displayName: 'Meanwhile' })
-    await until(async () => streams.length > 0, 30_000)
-    assert.deepEqual(streams, ['ended'])
-    assert.match(await page.getByRole('heading', { level: 1 }).innerText(), /^Donau/)
-    await look(page, 'visible')
-    await untilHeading(page, 'Meanwhile')
-    await owner.send('PATCH', `/api/account/agents/${did}`, { displayName: 'While it is seen' })
-    await untilHeading(page, 'While it is seen')
-    assert.deepEqual(problems, [])
-  },
-)
+test('a hidden page closes its event stream until it is visible', BROWSER_MATRIX, async (t) => {
+  const { page, problems, at, owner, did } = await scene(t)
+  const streams: string[] = []
+  page.on('requestfinished', (request) => {
+    if (request.url().endsWith(STREAM)) streams.push('ended')
+  })
+  page.on('requestfailed', (request) => {
+    if (request.url().endsWith(STREAM)) streams.push('ended')
+  })
+  const followed = page.waitForResponse((response) => response.url().endsWith(STREAM))
+  await page.goto(at)
+  await untilHeading(page, /^Donau/)
+  await followed
+  await look(page, 'hidden')
+  await owner.send('PATCH', `/api/account/agents/${did}`, { displayName: 'Meanwhile' })
+  await until(async () => streams.length > 0, 30_000)
+  assert.deepEqual(streams, ['ended'])
+  assert.match(await page.getByRole('heading', { level: 1 }).innerText(), /^Donau/)
+  await look(page, 'visible')
+  await untilHeading(page, 'Meanwhile')
+  await owner.send('PATCH', `/api/account/agents/${did}`, { displayName: 'While it is seen' })
+  await untilHeading(page, 'While it is seen')
+  assert.deepEqual(problems, [])
+})
 
 /** Simulates switching to another tab or back. */
 async function look(page: Page, state: 'hidden' | 'visible'): Promise<void> {

@@ -5,7 +5,7 @@ import { suspendOwner } from '../../packages/server/src/agents/manage/suspend-ow
 import { assertFit, openBrowser, tabTo } from '../support/browser.ts'
 import { openAsNewcomer, openAsOwner, untilHeading } from '../support/dashboard.ts'
 import { giveProfile } from '../support/profile.ts'
-import { claimAgent, startTestService, type TestService } from '../support/service.ts'
+import { type Cleanup, claimAgent, startTestService, type TestService } from '../support/service.ts'
 import { setStatus } from '../support/set-status.ts'
 import { BROWSER_MATRIX } from '../support/tools.ts'
 
@@ -22,7 +22,7 @@ interface Scene {
   readonly dids: Record<'active' | 'suspended' | 'revoked' | 'hostile', string>
 }
 
-async function scene(t: { after(end: () => unknown): void }): Promise<Scene> {
+async function scene(t: Cleanup): Promise<Scene> {
   const service = await startTestService(t)
   const owner = await service.operator.addVerifiedOwner('ada')
   const dids = {
@@ -145,50 +145,46 @@ test('axe finds nothing on the signed-out pages', BROWSER_MATRIX, async (t) => {
   assert.deepEqual(problems, [])
 })
 
-test(
-  'texts that owners write about their agents are escaped on every page',
-  BROWSER_MATRIX,
-  async (t) => {
-    const { service, browser, owner, dids } = await scene(t)
-    await service.operator.db.write((tx) =>
-      tx.db
-        .updateTable('owners')
-        .set({ display_name: HOSTILE.slice(0, 64) })
-        .execute(),
-    )
-    const { page, problems } = await openAsOwner(browser, service, owner)
-    let alerts = 0
-    page.on('dialog', (dialog) => {
-      alerts += 1
-      void dialog.dismiss()
-    })
-    const places = ['/agents', `/agents/${dids.hostile}`, '/claim', '/identity', '/account']
-    for (const path of places) {
-      await page.goto(`${service.url}/dashboard${path}`)
-      await untilHeading(page, /./)
-      await page.waitForLoadState('networkidle')
-      assert.equal(await page.locator('img[src="x"]').count(), 0, path)
-      if (path.startsWith('/agents')) {
-        assert.ok((await page.locator('body').innerText()).includes('<img src=x onerror=alert(1)>'))
-      }
+test('texts that owners write are escaped on every page', BROWSER_MATRIX, async (t) => {
+  const { service, browser, owner, dids } = await scene(t)
+  await service.operator.db.write((tx) =>
+    tx.db
+      .updateTable('owners')
+      .set({ display_name: HOSTILE.slice(0, 64) })
+      .execute(),
+  )
+  const { page, problems } = await openAsOwner(browser, service, owner)
+  let alerts = 0
+  page.on('dialog', (dialog) => {
+    alerts += 1
+    void dialog.dismiss()
+  })
+  const places = ['/agents', `/agents/${dids.hostile}`, '/claim', '/identity', '/account']
+  for (const path of places) {
+    await page.goto(`${service.url}/dashboard${path}`)
+    await untilHeading(page, /./)
+    await page.waitForLoadState('networkidle')
+    assert.equal(await page.locator('img[src="x"]').count(), 0, path)
+    if (path.startsWith('/agents')) {
+      assert.ok((await page.locator('body').innerText()).includes('<img src=x onerror=alert(1)>'))
     }
-    const text = encodeURIComponent(`Call 0800 ${HOSTILE}`)
-    const query = `?failed=${text}&code=${text}&message=${text}&request=${text}`
-    for (const [path, outcome] of [
-      ['/identity', 'The verification failed. Nothing has changed.'],
-      ['/account', 'The account was not linked.'],
-      ['/sign-in', 'You are not signed in.'],
-    ] as const) {
-      await page.goto(`${service.url}/dashboard${path}${query}`)
-      const alert = page.getByRole('alert').filter({ hasText: outcome })
-      await alert.waitFor()
-      assert.equal(await alert.innerText(), `${outcome}\n\nIt failed. Start again.`)
-      assert.equal(await page.locator('img[src="x"]').count(), 0)
-    }
-    assert.equal(alerts, 0)
-    assert.deepEqual(problems, [])
-  },
-)
+  }
+  const text = encodeURIComponent(`Call 0800 ${HOSTILE}`)
+  const query = `?failed=${text}&code=${text}&message=${text}&request=${text}`
+  for (const [path, outcome] of [
+    ['/identity', 'The verification failed. Nothing has changed.'],
+    ['/account', 'The account was not linked.'],
+    ['/sign-in', 'You are not signed in.'],
+  ] as const) {
+    await page.goto(`${service.url}/dashboard${path}${query}`)
+    const alert = page.getByRole('alert').filter({ hasText: outcome })
+    await alert.waitFor()
+    assert.equal(await alert.innerText(), `${outcome}\n\nIt failed. Start again.`)
+    assert.equal(await page.locator('img[src="x"]').count(), 0)
+  }
+  assert.equal(alerts, 0)
+  assert.deepEqual(problems, [])
+})
 
 test('an agent can be suspended with the keyboard alone', BROWSER_MATRIX, async (t) => {
   const { service, browser, owner, dids } = await scene(t)
@@ -213,24 +209,20 @@ test('an agent can be suspended with the keyboard alone', BROWSER_MATRIX, async 
   assert.deepEqual(problems, [])
 })
 
-test(
-  'an owner whose verification expires soon sees a note that links to its renewal',
-  BROWSER_MATRIX,
-  async (t) => {
-    const { service, browser, owner } = await scene(t)
-    const day = 86_400_000
-    const values = { verified_at: Date.now() - 300 * day, expires_at: Date.now() + 10 * day }
-    await service.operator.db.write((tx) =>
-      tx.db.updateTable('identity_verifications').set(values).execute(),
-    )
-    const { page, problems } = await openAsOwner(browser, service, owner)
-    await assertFit(page, async () => {
-      await page.goto(`${service.url}/dashboard/claim`)
-      await page.getByText('Your verification by In person expires on').waitFor()
-    })
-    await page.getByRole('link', { name: 'Renew verification' }).click()
-    await untilHeading(page, 'Identity')
-    await page.getByText('Renewal due').waitFor()
-    assert.deepEqual(problems, [])
-  },
-)
+test('a verification that expires soon has a note with a link', BROWSER_MATRIX, async (t) => {
+  const { service, browser, owner } = await scene(t)
+  const day = 86_400_000
+  const values = { verified_at: Date.now() - 300 * day, expires_at: Date.now() + 10 * day }
+  await service.operator.db.write((tx) =>
+    tx.db.updateTable('identity_verifications').set(values).execute(),
+  )
+  const { page, problems } = await openAsOwner(browser, service, owner)
+  await assertFit(page, async () => {
+    await page.goto(`${service.url}/dashboard/claim`)
+    await page.getByText('Your verification by In person expires on').waitFor()
+  })
+  await page.getByRole('link', { name: 'Renew verification' }).click()
+  await untilHeading(page, 'Identity')
+  await page.getByText('Renewal due').waitFor()
+  assert.deepEqual(problems, [])
+})

@@ -14,7 +14,13 @@ import { assertFit, openBrowser } from '../support/browser.ts'
 import { openTab, openWithCookie } from '../support/dashboard.ts'
 import { newKey, type TestKey } from '../support/key.ts'
 import { rotateTo } from '../support/key-operations.ts'
-import { claimAgent, startTestService, type TestService, tempDir } from '../support/service.ts'
+import {
+  type Cleanup,
+  claimAgent,
+  startTestService,
+  type TestService,
+  tempDir,
+} from '../support/service.ts'
 import { shellInCheckout } from '../support/shell.ts'
 import { signInBy } from '../support/sign-in-by.ts'
 import type { SignedInOwner } from '../support/signed-in.ts'
@@ -30,10 +36,7 @@ interface Scene {
 }
 
 /** An agent's Keys tab, for an owner whose sign-in is enough for a recovery. */
-async function scene(
-  t: { after(end: () => unknown): void },
-  env: Readonly<Record<string, string>> = {},
-): Promise<Scene> {
+async function scene(t: Cleanup, env: Readonly<Record<string, string>> = {}): Promise<Scene> {
   const service = await startTestService(t, env)
   const ownerId = await service.operator.addVerifiedOwner('ada')
   const owner = await signInBy(service, ownerId, Date.now)
@@ -52,100 +55,92 @@ async function statusOf(service: TestService, did: string): Promise<unknown> {
   return jsonOf(await ask(service, `/api/agents/${did}`)).status
 }
 
-test(
-  'an owner recovers a lost key: starts, sees each step, and cancels',
-  BROWSER_MATRIX,
-  async (t) => {
-    const { service, page, problems, did } = await scene(t)
-    await assertFitNow(page)
-    await page.getByRole('button', { name: 'Recover the lost key …' }).click()
-    const dialog = page.getByRole('alertdialog', { name: 'Recover the lost key?' })
-    await dialog.getByText('takes effect 72 hours after that').waitFor()
-    await assertFitNow(page)
-    assert.equal((await keysOf(service, did)).recovery, null)
-    await dialog.getByRole('button', { name: 'Start the recovery' }).click()
+test('an owner starts, follows and cancels a recovery of a lost key', BROWSER_MATRIX, async (t) => {
+  const { service, page, problems, did } = await scene(t)
+  await assertFitNow(page)
+  await page.getByRole('button', { name: 'Recover the lost key …' }).click()
+  const dialog = page.getByRole('alertdialog', { name: 'Recover the lost key?' })
+  await dialog.getByText('takes effect 72 hours after that').waitFor()
+  await assertFitNow(page)
+  assert.equal((await keysOf(service, did)).recovery, null)
+  await dialog.getByRole('button', { name: 'Start the recovery' }).click()
 
-    const pending = page.getByRole('region', { name: 'Pending recovery' })
-    const token = await pending.getByText(/^svc-recover-[0-9a-f]{32}$/).innerText()
-    await pending.getByRole('timer', { name: 'Time left' }).waitFor()
-    const command = pending.locator('code').filter({ hasText: '.tgz recover' })
-    for (const part of [did, token, service.url])
-      assert.ok((await command.innerText()).includes(part))
-    assert.equal((await keysOf(service, did)).recovery?.reason, 'key_lost')
-    assert.equal(await page.getByRole('button', { name: 'Recover the lost key …' }).count(), 0)
-    // It covers a part of the page for a moment.
-    await page.getByText('Recovery started.').waitFor({ state: 'hidden' })
-    await assertFitNow(page)
+  const pending = page.getByRole('region', { name: 'Pending recovery' })
+  const token = await pending.getByText(/^svc-recover-[0-9a-f]{32}$/).innerText()
+  await pending.getByRole('timer', { name: 'Time left' }).waitFor()
+  const command = pending.locator('code').filter({ hasText: '.tgz recover' })
+  for (const part of [did, token, service.url])
+    assert.ok((await command.innerText()).includes(part))
+  assert.equal((await keysOf(service, did)).recovery?.reason, 'key_lost')
+  assert.equal(await page.getByRole('button', { name: 'Recover the lost key …' }).count(), 0)
+  // It covers a part of the page for a moment.
+  await page.getByText('Recovery started.').waitFor({ state: 'hidden' })
+  await assertFitNow(page)
 
-    await pending.getByRole('button', { name: 'Create a fresh token' }).click()
-    await pending.getByText(token).first().waitFor({ state: 'hidden' })
-    const fresh = await pending.getByText(/^svc-recover-[0-9a-f]{32}$/).innerText()
-    const next = newKey()
-    const early = await recoverWith(service, did, { token, next, sequence: 2 })
-    assert.equal(early.status, 404)
-    await recoverWith(service, did, { token: fresh, next, sequence: 2 })
-    await pending.getByText(thumbprint(next)).waitFor()
-    assert.match(await pending.getByRole('timer').innerText(), /^2 days 23 hours$|^3 days/)
-    assert.equal(await pending.getByText(fresh).count(), 0)
-    await assertFitNow(page)
+  await pending.getByRole('button', { name: 'Create a fresh token' }).click()
+  await pending.getByText(token).first().waitFor({ state: 'hidden' })
+  const fresh = await pending.getByText(/^svc-recover-[0-9a-f]{32}$/).innerText()
+  const next = newKey()
+  const early = await recoverWith(service, did, { token, next, sequence: 2 })
+  assert.equal(early.status, 404)
+  await recoverWith(service, did, { token: fresh, next, sequence: 2 })
+  await pending.getByText(thumbprint(next)).waitFor()
+  assert.match(await pending.getByRole('timer').innerText(), /^2 days 23 hours$|^3 days/)
+  assert.equal(await pending.getByText(fresh).count(), 0)
+  await assertFitNow(page)
 
-    await openTab(page, 'Overview')
-    await page.getByText('A recovery of this agent’s key is pending.').waitFor()
-    await page.getByRole('link', { name: 'Show the recovery' }).click()
-    await pending.getByRole('button', { name: 'Cancel the recovery …' }).click()
-    await page.getByRole('button', { name: 'Cancel the recovery', exact: true }).click()
-    await page.getByRole('button', { name: 'Recover the lost key …' }).waitFor()
-    assert.equal((await keysOf(service, did)).recovery, null)
+  await openTab(page, 'Overview')
+  await page.getByText('A recovery of this agent’s key is pending.').waitFor()
+  await page.getByRole('link', { name: 'Show the recovery' }).click()
+  await pending.getByRole('button', { name: 'Cancel the recovery …' }).click()
+  await page.getByRole('button', { name: 'Cancel the recovery', exact: true }).click()
+  await page.getByRole('button', { name: 'Recover the lost key …' }).waitFor()
+  assert.equal((await keysOf(service, did)).recovery, null)
+  assert.equal(await statusOf(service, did), 'active')
+  assert.deepEqual(problems, [])
+})
+
+test('an owner contests a rotation, and recovers by the command', BROWSER_MATRIX, async (t) => {
+  const { service, page, problems, did, key } = await scene(t, { RECOVERY_DELAY: '0' })
+  assert.equal(await page.getByRole('button', { name: 'Contest …' }).count(), 0)
+  const stolen = newKey()
+  const rotated = await rotateTo(service, did, { old: key, next: stolen, sequence: 2 })
+  assert.equal(rotated.status, 200)
+
+  await t.test('the page shows the rotation by itself', async () => {
+    await page.getByText(thumbprint(stolen)).first().waitFor()
+    await page.getByRole('button', { name: 'Contest …' }).click()
+    await page.getByRole('radio', { name: 'Somebody else had key 1' }).waitFor()
+    await assertFitNow(page)
+  })
+
+  await t.test('a contest burns the keys and suspends the agent', async () => {
+    await page.getByRole('button', { name: 'Burn the keys' }).click()
+    await page.getByRole('button', { name: 'Recover the agent …' }).waitFor()
+    const history = [
+      [1, 'compromised', 'claim'],
+      [2, 'compromised', 'rotation'],
+    ]
+    assert.deepEqual(await historyOf(service, did), history)
+    assert.equal(await statusOf(service, did), 'suspended')
+    await assertFitNow(page)
+  })
+
+  await t.test('the command gives the agent a new key', async () => {
+    await page.getByRole('button', { name: 'Recover the agent …' }).click()
+    await page.getByRole('button', { name: 'Start the recovery' }).click()
+    const command = await page.locator('code').filter({ hasText: '.tgz recover' }).innerText()
+    const dir = tempDir(t)
+    const env = { ...service.env, PATH: process.env.PATH ?? '', HOME: dir }
+    const shell = shellInCheckout(dir, env)
+    t.after(() => shell.close())
+    await shell.run(command)
+    await page.getByRole('listitem', { name: 'Key 3' }).waitFor()
+    await page.getByRole('button', { name: 'Report the key as stolen …' }).waitFor()
     assert.equal(await statusOf(service, did), 'active')
-    assert.deepEqual(problems, [])
-  },
-)
-
-test(
-  'an owner contests a rotation of a thief, and recovers the agent by the command that is shown',
-  BROWSER_MATRIX,
-  async (t) => {
-    const { service, page, problems, did, key } = await scene(t, { RECOVERY_DELAY: '0' })
-    assert.equal(await page.getByRole('button', { name: 'Contest …' }).count(), 0)
-    const stolen = newKey()
-    const rotated = await rotateTo(service, did, { old: key, next: stolen, sequence: 2 })
-    assert.equal(rotated.status, 200)
-
-    await t.test('the page shows the rotation by itself', async () => {
-      await page.getByText(thumbprint(stolen)).first().waitFor()
-      await page.getByRole('button', { name: 'Contest …' }).click()
-      await page.getByRole('radio', { name: 'Somebody else had key 1' }).waitFor()
-      await assertFitNow(page)
-    })
-
-    await t.test('a contest burns the keys and suspends the agent', async () => {
-      await page.getByRole('button', { name: 'Burn the keys' }).click()
-      await page.getByRole('button', { name: 'Recover the agent …' }).waitFor()
-      const history = [
-        [1, 'compromised', 'claim'],
-        [2, 'compromised', 'rotation'],
-      ]
-      assert.deepEqual(await historyOf(service, did), history)
-      assert.equal(await statusOf(service, did), 'suspended')
-      await assertFitNow(page)
-    })
-
-    await t.test('the command gives the agent a new key', async () => {
-      await page.getByRole('button', { name: 'Recover the agent …' }).click()
-      await page.getByRole('button', { name: 'Start the recovery' }).click()
-      const command = await page.locator('code').filter({ hasText: '.tgz recover' }).innerText()
-      const dir = tempDir(t)
-      const env = { ...service.env, PATH: process.env.PATH ?? '', HOME: dir }
-      const shell = shellInCheckout(dir, env)
-      t.after(() => shell.close())
-      await shell.run(command)
-      await page.getByRole('listitem', { name: 'Key 3' }).waitFor()
-      await page.getByRole('button', { name: 'Report the key as stolen …' }).waitFor()
-      assert.equal(await statusOf(service, did), 'active')
-    })
-    assert.deepEqual(problems, [])
-  },
-)
+  })
+  assert.deepEqual(problems, [])
+})
 
 test('an owner restores a former key after a mistake', BROWSER_MATRIX, async (t) => {
   const { service, page, problems, did, key } = await scene(t)
@@ -163,30 +158,26 @@ test('an owner restores a former key after a mistake', BROWSER_MATRIX, async (t)
   assert.deepEqual(problems, [])
 })
 
-test(
-  'reporting a key as stolen burns it, and cancelling does not undo that',
-  BROWSER_MATRIX,
-  async (t) => {
-    const { service, owner, page, problems, did } = await scene(t)
-    await page.getByRole('button', { name: 'Report the key as stolen …' }).click()
-    await assertFitNow(page)
-    await page.getByRole('button', { name: 'Burn the key' }).click()
-    const pending = page.getByRole('region', { name: 'Pending recovery' })
-    await pending.getByText('You reported the key as stolen.').waitFor()
-    assert.equal(await statusOf(service, did), 'suspended')
-    await assertFitNow(page)
-    // Another device of the owner cancels it.
-    const cancelled = await owner.send('DELETE', `${AGENTS}/${did}/recovery`)
-    assert.equal(cancelled.status, 204)
-    await page.getByRole('button', { name: 'Recover the agent …' }).waitFor()
-    assert.equal(await pending.count(), 0)
-    assert.equal(await statusOf(service, did), 'suspended')
-    await openTab(page, 'Danger zone')
-    await page.getByRole('link', { name: 'Recover its key' }).click()
-    await page.getByRole('button', { name: 'Recover the agent …' }).waitFor()
-    assert.deepEqual(problems, [])
-  },
-)
+test('a key reported as stolen stays burned after a cancellation', BROWSER_MATRIX, async (t) => {
+  const { service, owner, page, problems, did } = await scene(t)
+  await page.getByRole('button', { name: 'Report the key as stolen …' }).click()
+  await assertFitNow(page)
+  await page.getByRole('button', { name: 'Burn the key' }).click()
+  const pending = page.getByRole('region', { name: 'Pending recovery' })
+  await pending.getByText('You reported the key as stolen.').waitFor()
+  assert.equal(await statusOf(service, did), 'suspended')
+  await assertFitNow(page)
+  // Another device of the owner cancels it.
+  const cancelled = await owner.send('DELETE', `${AGENTS}/${did}/recovery`)
+  assert.equal(cancelled.status, 204)
+  await page.getByRole('button', { name: 'Recover the agent …' }).waitFor()
+  assert.equal(await pending.count(), 0)
+  assert.equal(await statusOf(service, did), 'suspended')
+  await openTab(page, 'Danger zone')
+  await page.getByRole('link', { name: 'Recover its key' }).click()
+  await page.getByRole('button', { name: 'Recover the agent …' }).waitFor()
+  assert.deepEqual(problems, [])
+})
 
 test('a sign-in that is not enough for a recovery gets the reason', BROWSER_MATRIX, async (t) => {
   const service = await startTestService(t)

@@ -3,6 +3,7 @@ import { after } from 'node:test'
 import AxeBuilder from '@axe-core/playwright'
 import type { Browser, Page } from 'playwright-core'
 import { launchBrowser } from './chromium.ts'
+import type { Cleanup } from './service.ts'
 
 let shared: Promise<Browser> | null = null
 
@@ -10,7 +11,7 @@ let shared: Promise<Browser> | null = null
  * The browser that all tests of this process share. What a test opens in it closes when the test ends.
  * @throws Error where Chromium does not run here
  */
-export async function openBrowser(t: { after(end: () => unknown): void }): Promise<Browser> {
+export async function openBrowser(t: Cleanup): Promise<Browser> {
   shared ??= launchBrowser()
   const browser = await shared
   t.after(() => Promise.all(browser.contexts().map((context) => context.close())))

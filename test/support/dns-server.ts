@@ -1,6 +1,7 @@
 import { createSocket } from 'node:dgram'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import packet from 'dns-packet'
+import type { Cleanup } from './service.ts'
 
 /** How a server fails; `silence` means no response. */
 export type DnsFailure = 'SERVFAIL' | 'REFUSED' | 'silence'
@@ -26,10 +27,6 @@ export interface TestDns {
   truncate(name: string): void
   /** The number of queries for a name. */
   asked(name: string, type?: RecordType): number
-}
-
-interface Cleanup {
-  after(end: () => unknown): void
 }
 
 interface Options {

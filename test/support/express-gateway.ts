@@ -10,10 +10,7 @@ import { buffer } from 'node:stream/consumers'
 import { gateway } from '@countersign/gateway/express'
 import express from 'express'
 import { olderNonceStore } from './older-nonce-store.ts'
-
-interface Cleanup {
-  after(end: () => unknown): void
-}
+import type { Cleanup } from './service.ts'
 
 /** A request that the gateway admitted. */
 export interface Admitted {

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { createAuthority, type TestAuthority } from './certificates.ts'
 import type { TestDns } from './dns-server.ts'
+import type { Cleanup } from './service.ts'
 
 /** A site's response at a path. */
 export interface SitePage {
@@ -33,10 +34,6 @@ export interface SiteRequest {
   readonly method: string
   readonly url: string
   readonly headers: IncomingHttpHeaders
-}
-
-interface Cleanup {
-  after(end: () => unknown): void
 }
 
 interface Options {

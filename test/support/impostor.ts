@@ -1,10 +1,7 @@
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import type { Cleanup } from './service.ts'
 import { until } from './until.ts'
-
-interface Cleanup {
-  after(end: () => unknown): void
-}
 
 /** Starts an HTTP server for the duration of a test. @returns its origin */
 export async function startSite(t: Cleanup, listener: RequestListener): Promise<string> {

@@ -3,7 +3,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { PACKAGES_DIR } from '../../packages/server/src/base/packages.ts'
 import { VERSION } from '../../packages/server/src/base/version.ts'
-import { ROOT, run, tempDir } from './service.ts'
+import { type Cleanup, ROOT, run, tempDir } from './service.ts'
 
 /** A packed package, and a project that has installed it. */
 export interface Packed {
@@ -16,7 +16,7 @@ export interface Packed {
 
 /** Installs a library from the tarball that `npm run build` has made, together with other libraries of the workspace. */
 export async function installPacked(
-  t: { after(end: () => unknown): void },
+  t: Cleanup,
   name: string,
   others: readonly string[] = [],
 ): Promise<Packed> {

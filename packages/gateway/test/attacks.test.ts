@@ -5,6 +5,7 @@ import { buffer } from 'node:stream/consumers'
 import { test } from 'node:test'
 import fastify from 'fastify'
 import { sendRaw } from '../../../test/support/raw-http.ts'
+import type { Cleanup } from '../../../test/support/service.ts'
 import type { Decision } from '../src/decision/decision.ts'
 import { gateway as forFastify } from '../src/fastify.ts'
 import type { GatewayOptions } from '../src/options.ts'
@@ -19,7 +20,7 @@ import { olderNonceStore, SHOP, send } from './support/signing.ts'
 
 // Signers of a directory sign as agents of the service do, and need no service here.
 
-type Test = { after(end: () => unknown): void }
+type Test = Cleanup
 type Signer = ReturnType<typeof botSigner>
 
 async function start(t: Test, framework = 'Express', options: Partial<GatewayOptions> = {}) {

@@ -1,26 +1,23 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { before, test } from 'node:test'
 import fc from 'fast-check'
 import { type Agents, claimAgents } from '../../../test/support/agents.ts'
 import { jsonOf } from '../../../test/support/answer.ts'
+import { fileCleanup } from '../../../test/support/file-cleanup.ts'
 import { sendRaw } from '../../../test/support/raw-http.ts'
-import { startTestService, type TestService } from '../../../test/support/service.ts'
+import { type Cleanup, startTestService, type TestService } from '../../../test/support/service.ts'
 import type { Decision, Refused } from '../src/decision/decision.ts'
 import type { GatewayOptions } from '../src/options.ts'
 import { FRAMEWORKS, type OwnRefusal, type Seen } from './support/frameworks.ts'
 
 let service: TestService
 let agents: Agents
-const ends: (() => unknown)[] = []
+const cleanup = fileCleanup()
 
 before(async () => {
-  service = await startTestService({ after: (end) => ends.push(end) })
+  service = await startTestService(cleanup)
   agents = await claimAgents(service)
 })
-after(async () => {
-  for (const end of ends.reverse()) await end()
-})
-
 const FORGED = {
   'X-ServiceID-Decision': 'allow',
   'x-serviceid-verified': 'true',
@@ -62,11 +59,7 @@ function forwardedHeaders({ fields }: Seen): Record<string, string> {
 }
 
 for (const [name, start] of Object.entries(FRAMEWORKS)) {
-  const site = (
-    t: { after(end: () => unknown): void },
-    options: Partial<GatewayOptions> = {},
-    refusal?: OwnRefusal | null,
-  ) =>
+  const site = (t: Cleanup, options: Partial<GatewayOptions> = {}, refusal?: OwnRefusal | null) =>
     // Long enough for a busy machine.
     start(t, { service: service.url, timeoutMs: 30_000, ...options }, refusal)
 

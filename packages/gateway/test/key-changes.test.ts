@@ -1,22 +1,19 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { before, test } from 'node:test'
 import { Agent, newKey, Registry } from '@countersign/sdk'
+import { fileCleanup } from '../../../test/support/file-cleanup.ts'
 import { PATIENT_CLIENT } from '../../../test/support/patient-client.ts'
 import { startTestService, type TestService } from '../../../test/support/service.ts'
 import { Clock } from './support/clock.ts'
 import { fetchGateway } from './support/fetch-gateway.ts'
 import { olderNonceStore, SHOP, signingAgent } from './support/signing.ts'
 
-const ends: (() => unknown)[] = []
+const cleanup = fileCleanup()
 let service: TestService
 
 before(async () => {
-  service = await startTestService({ after: (end) => ends.push(end) })
+  service = await startTestService(cleanup)
 })
-after(async () => {
-  for (const end of ends) await end()
-})
-
 /** An agent that rotated its key, and another process of it that still has the old one. */
 async function rotatingAgent() {
   const registry = new Registry(service.url, PATIENT_CLIENT)

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { before, test } from 'node:test'
 import { decodeKey, keyThumbprint } from '@countersign/protocol'
 import { type Agent, newKey, Registry } from '@countersign/sdk'
+import { fileCleanup } from '../../../test/support/file-cleanup.ts'
 import { PATIENT_CLIENT } from '../../../test/support/patient-client.ts'
 import { startTestService, type TestService } from '../../../test/support/service.ts'
 import { cosigned, keyEntry, testLog, testNoteKey } from '../../../test/support/test-log.ts'
@@ -21,21 +22,17 @@ import {
 } from './support/log-front.ts'
 import { olderNonceStore, SHOP, signingAgent } from './support/signing.ts'
 
-const ends: (() => unknown)[] = []
+const cleanup = fileCleanup()
 let service: TestService
 /** Accepts the log of the service. */
 let logPolicy: string
 
 before(async () => {
-  service = await startTestService({ after: (end) => ends.push(end) })
+  service = await startTestService(cleanup)
   const { did } = await signingAgent(service)
   await proofOf(service, did)
   logPolicy = await logPolicyOf(service)
 })
-after(async () => {
-  for (const end of ends.toReversed()) await end()
-})
-
 /** Longer than the gateway leaves a key alone that is not logged. */
 const RETRY_MS = 2_000
 const headersOf = async (agent: Agent) => Object.fromEntries((await agent.sign(`${SHOP}/`)).headers)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { Agent, newKey, Registry, verifyCertificate, verifyStaple } from '@countersign/sdk'
-import { startTestService } from '../../../test/support/service.ts'
+import { type Cleanup, startTestService } from '../../../test/support/service.ts'
 import { setStatus } from '../../../test/support/set-status.ts'
 import { until } from '../../../test/support/until.ts'
 import type { Decision } from '../src/decision/decision.ts'
@@ -22,7 +22,7 @@ async function certifiedAgent() {
 }
 
 /** A site whose gateway may ask the service nothing about agents. */
-function startShop(t: { after(end: () => unknown): void }) {
+function startShop(t: Cleanup) {
   const decisions: Decision[] = []
   const asked: string[] = []
   const protect = gateway({

@@ -13,23 +13,19 @@ const nonceOf = (hash: string) => ({
   expiresAt: Date.now() + 90_000,
 })
 
-test(
-  'of several processes that record a nonce at once, exactly one is told that it is fresh',
-  needs('redis-server'),
-  async (t) => {
-    const redis = await startRedis(t)
-    const clients = Array.from({ length: 3 }, () => new Redis(redis.url))
-    t.after(() => clients.map((client) => client.disconnect()))
-    // With patience for a busy machine.
-    const stores = clients.map((client) => redisNonceStore(client, { timeoutMs: 30_000 }))
-    const nonce = nonceOf('one')
-    const outcomes = await Promise.all(stores.map((store) => store.record(nonce)))
-    assert.deepEqual(outcomes.sort(), ['fresh', 'used', 'used'])
-    assert.equal(await stores[0]?.record(nonceOf('two')), 'fresh')
-    const left = (await clients[0]?.pttl('countersign:nonce:one')) ?? 0
-    assert.ok(left > 0 && left <= 90_000, String(left))
-  },
-)
+test('a nonce is fresh for one of several processes', needs('redis-server'), async (t) => {
+  const redis = await startRedis(t)
+  const clients = Array.from({ length: 3 }, () => new Redis(redis.url))
+  t.after(() => clients.map((client) => client.disconnect()))
+  // With patience for a busy machine.
+  const stores = clients.map((client) => redisNonceStore(client, { timeoutMs: 30_000 }))
+  const nonce = nonceOf('one')
+  const outcomes = await Promise.all(stores.map((store) => store.record(nonce)))
+  assert.deepEqual(outcomes.sort(), ['fresh', 'used', 'used'])
+  assert.equal(await stores[0]?.record(nonceOf('two')), 'fresh')
+  const left = (await clients[0]?.pttl('countersign:nonce:one')) ?? 0
+  assert.ok(left > 0 && left <= 90_000, String(left))
+})
 
 const forever = () => new Promise<never>(() => {})
 
@@ -38,29 +34,25 @@ test('a store that does not answer in time cannot tell', async () => {
   assert.equal(await store.record(nonceOf('three')), 'unchecked')
 })
 
-test(
-  'a store that was emptied, is full or is down cannot tell that a nonce was not used',
-  needs('redis-server'),
-  async (t) => {
-    const redis = await startRedis(t)
-    const client = new Redis(redis.url, { enableOfflineQueue: false, maxRetriesPerRequest: 0 })
-    client.on('error', () => undefined)
-    t.after(() => client.disconnect())
-    await once(client, 'ready')
-    const store = redisNonceStore(client, { timeoutMs: 30_000 })
-    const outcomeOf = (hash: string) =>
-      Promise.resolve(store.record(nonceOf(hash))).catch(() => 'unchecked')
-    assert.equal(await outcomeOf('one'), 'fresh')
-    assert.equal(await outcomeOf('one'), 'used')
-    const before = nonceOf('two')
-    await client.flushall()
-    assert.equal(await store.record({ ...before, createdAt: Date.now() - 1 }), 'unchecked')
-    assert.equal(await outcomeOf('three'), 'fresh')
-    await client.config('SET', 'maxmemory', '1')
-    assert.equal(await outcomeOf('four'), 'unchecked')
-    await client.config('SET', 'maxmemory', '0')
-    assert.equal(await outcomeOf('four'), 'fresh')
-    await redis.kill()
-    assert.equal(await outcomeOf('five'), 'unchecked')
-  },
-)
+test('an emptied, full or absent store cannot tell', needs('redis-server'), async (t) => {
+  const redis = await startRedis(t)
+  const client = new Redis(redis.url, { enableOfflineQueue: false, maxRetriesPerRequest: 0 })
+  client.on('error', () => undefined)
+  t.after(() => client.disconnect())
+  await once(client, 'ready')
+  const store = redisNonceStore(client, { timeoutMs: 30_000 })
+  const outcomeOf = (hash: string) =>
+    Promise.resolve(store.record(nonceOf(hash))).catch(() => 'unchecked')
+  assert.equal(await outcomeOf('one'), 'fresh')
+  assert.equal(await outcomeOf('one'), 'used')
+  const before = nonceOf('two')
+  await client.flushall()
+  assert.equal(await store.record({ ...before, createdAt: Date.now() - 1 }), 'unchecked')
+  assert.equal(await outcomeOf('three'), 'fresh')
+  await client.config('SET', 'maxmemory', '1')
+  assert.equal(await outcomeOf('four'), 'unchecked')
+  await client.config('SET', 'maxmemory', '0')
+  assert.equal(await outcomeOf('four'), 'fresh')
+  await redis.kill()
+  assert.equal(await outcomeOf('five'), 'unchecked')
+})

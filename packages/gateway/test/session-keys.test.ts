@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { before, test } from 'node:test'
 import { type Agent, agentSignIn, newKey, Registry } from '@countersign/sdk'
 import { nodeListener } from '@countersign/sdk/node'
+import { fileCleanup } from '../../../test/support/file-cleanup.ts'
 import { startSite } from '../../../test/support/impostor.ts'
 import { PATIENT_CLIENT } from '../../../test/support/patient-client.ts'
 import { rotateKey } from '../../../test/support/rotate-key.ts'
@@ -17,18 +18,14 @@ import { olderNonceStore, SHOP, send, signingAgent } from './support/signing.ts'
 const BANK = 'https://bank.example'
 const secret = 's'.repeat(32)
 
-const ends: (() => unknown)[] = []
+const cleanup = fileCleanup()
 let service: TestService
 let registry: Registry
 
 before(async () => {
-  service = await startTestService({ after: (end) => ends.push(end) })
+  service = await startTestService(cleanup)
   registry = new Registry(service.url, PATIENT_CLIENT)
 })
-after(async () => {
-  for (const end of ends.reverse()) await end()
-})
-
 const siteAt = (audience: string) => agentSignIn({ registry, audience, secret })
 
 async function signIn(agent: Agent, audience = SHOP) {
@@ -150,19 +147,16 @@ test('with several audiences, a session counts only at its own', async () => {
 test('a signature and a session: the invalid signature refuses, another agent conflicts', async () => {
   const { agent, did } = await signingAgent(service)
   const stranger = await signingAgent(service)
-  const url = await FRAMEWORKS.Hono?.(
-    { after: (end) => ends.push(end) },
-    {
-      service: service.url,
-      timeoutMs: 30_000,
-      tlsTerminated: true,
-      audiences: [SHOP],
-      sessions: siteAt(SHOP),
-      signInUrl: '/agent-sign-in',
-      nonces: olderNonceStore(),
-      policy: { requireProof: true },
-    },
-  )
+  const url = await FRAMEWORKS.Hono?.(cleanup, {
+    service: service.url,
+    timeoutMs: 30_000,
+    tlsTerminated: true,
+    audiences: [SHOP],
+    sessions: siteAt(SHOP),
+    signInUrl: '/agent-sign-in',
+    nonces: olderNonceStore(),
+    policy: { requireProof: true },
+  })
   assert.ok(url)
   const session = await signIn(agent)
   const bare = new Request(`${SHOP}/x`, { headers: session })
@@ -208,7 +202,7 @@ test('agent.fetch signs in at a site whose gateway accepts sessions only, and re
       request.url.endsWith('/agent-sign-in') ? signIn.handle(request) : admit(request)
   }
   let handle: ReturnType<typeof handler> | null = null
-  box.url = await startSite({ after: (end) => ends.push(end) }, (request, response) =>
+  box.url = await startSite(cleanup, (request, response) =>
     nodeListener(box.url, (each) => {
       handle ??= handler()
       return handle(each)
@@ -232,15 +226,12 @@ test('agent.fetch signs in at a site whose gateway accepts sessions only, and re
 
 test('a 401 says what to sign and where to sign in', async () => {
   for (const [name, start] of Object.entries(FRAMEWORKS)) {
-    const url = await start(
-      { after: (end) => ends.push(end) },
-      {
-        service: service.url,
-        audiences: [SHOP],
-        sessions: siteAt(SHOP),
-        signInUrl: '/agent-sign-in',
-      },
-    )
+    const url = await start(cleanup, {
+      service: service.url,
+      audiences: [SHOP],
+      sessions: siteAt(SHOP),
+      signInUrl: '/agent-sign-in',
+    })
     const { status, headers } = await fetch(url)
     assert.equal(status, 401, name)
     const schemes = 'ServiceID sign_in="/agent-sign-in", Bearer'

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { before, test } from 'node:test'
 import { agentSignIn } from '@countersign/sdk'
-import { startTestService, type TestService } from '../../../test/support/service.ts'
+import { fileCleanup } from '../../../test/support/file-cleanup.ts'
+import { type Cleanup, startTestService, type TestService } from '../../../test/support/service.ts'
 import { setStatus } from '../../../test/support/set-status.ts'
 import type { Decision } from '../src/decision/decision.ts'
 import type { GatewayOptions } from '../src/options.ts'
@@ -10,16 +11,12 @@ import { olderNonceStore, SHOP, send, signingAgent } from './support/signing.ts'
 
 let service: TestService
 let signer: Awaited<ReturnType<typeof signingAgent>>
-const ends: (() => unknown)[] = []
+const cleanup = fileCleanup()
 
 before(async () => {
-  service = await startTestService({ after: (end) => ends.push(end) })
+  service = await startTestService(cleanup)
   signer = await signingAgent(service)
 })
-after(async () => {
-  for (const end of ends.reverse()) await end()
-})
-
 /** "Only agents of verified owners may POST /orders, proven, 402 otherwise." */
 const ORDERS = {
   levels: { none: 'allow', unknown: 'allow', unverified: 'allow' },
@@ -39,10 +36,7 @@ const order = (body = 'one item') =>
   signer.agent.sign(`${SHOP}/orders`, { method: 'POST', headers: TEXT, body })
 
 for (const [name, start] of Object.entries(FRAMEWORKS)) {
-  const site = async (
-    t: { after(end: () => unknown): void },
-    options: Partial<GatewayOptions> = {},
-  ) => {
+  const site = async (t: Cleanup, options: Partial<GatewayOptions> = {}) => {
     const decisions: Decision[] = []
     const url = await start(t, {
       service: service.url,
@@ -171,10 +165,7 @@ for (const [name, start] of Object.entries(FRAMEWORKS)) {
 
 const start = FRAMEWORKS.Express as NonNullable<(typeof FRAMEWORKS)[string]>
 
-async function express(
-  t: { after(end: () => unknown): void },
-  options: Partial<GatewayOptions> = {},
-) {
+async function express(t: Cleanup, options: Partial<GatewayOptions> = {}) {
   const decisions: Decision[] = []
   const url = await start(t, {
     service: service.url,

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { before, test } from 'node:test'
 import { Agent, Registry } from '@countersign/sdk'
 import { decodeJwt } from 'jose'
+import { fileCleanup } from '../../../test/support/file-cleanup.ts'
 import {
   agentOf,
   assign,
@@ -15,8 +16,7 @@ import { startTestService, type TestService } from '../../../test/support/servic
 import { certifiedAgent, registryOf } from './support/certified.ts'
 import { failsWith } from './support/fails.ts'
 
-const ends: (() => unknown)[] = []
-const cleanup = { after: (end: () => unknown) => ends.push(end) }
+const cleanup = fileCleanup()
 let service: TestService
 let server: TestAuthorizationServer
 let world: GrantWorld
@@ -25,10 +25,6 @@ before(async () => {
   service = await startTestService(cleanup)
   server = await startAuthorizationServer(cleanup)
   world = await newGrantWorld(service)
-})
-
-after(async () => {
-  for (const end of ends.toReversed()) await end()
 })
 
 const request = () => ({ audience: server.url, tokenEndpoint: server.tokenEndpoint })

@@ -1,26 +1,22 @@
 import assert from 'node:assert/strict'
 import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { before, test } from 'node:test'
 import { Agent, newKey, Registry } from '@countersign/sdk'
 import { keyFromFile, recoverKeyFile, rotateKeyFile, writeKeyFile } from '@countersign/sdk/node'
 import { jsonOf } from '../../../test/support/answer.ts'
+import { fileCleanup } from '../../../test/support/file-cleanup.ts'
 import { startTestService, type TestService, tempDir } from '../../../test/support/service.ts'
 import { signInBy } from '../../../test/support/sign-in-by.ts'
 import { failsWith } from './support/fails.ts'
 
-const ends: (() => unknown)[] = []
-const cleanup = { after: (end: () => unknown) => ends.push(end) }
+const cleanup = fileCleanup()
 let service: TestService
 let registry: Registry
 
 before(async () => {
   service = await startTestService(cleanup, { RECOVERY_DELAY: '0' })
   registry = new Registry(service.url)
-})
-
-after(async () => {
-  for (const end of ends.toReversed()) await end()
 })
 
 /** An agent whose key is in a file, and its owner. */

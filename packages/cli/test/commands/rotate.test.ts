@@ -1,23 +1,19 @@
 import assert from 'node:assert/strict'
 import { existsSync, statSync } from 'node:fs'
-import { after, before, test } from 'node:test'
+import { before, test } from 'node:test'
 import { jsonOf } from '../../../../test/support/answer.ts'
+import { fileCleanup } from '../../../../test/support/file-cleanup.ts'
 import { startTestService, type TestService } from '../../../../test/support/service.ts'
 import { signInBy } from '../../../../test/support/sign-in-by.ts'
 import { certifiedCli, cliFor, errorIn } from '../support/cli.ts'
 
-const ends: (() => unknown)[] = []
-const cleanup = { after: (end: () => unknown) => ends.push(end) }
+const cleanup = fileCleanup()
 let service: TestService
 let delayed: TestService
 
 before(async () => {
   service = await startTestService(cleanup, { RECOVERY_DELAY: '0' })
   delayed = await startTestService(cleanup, { SHORT_NAME: 'acme' })
-})
-
-after(async () => {
-  for (const end of ends.toReversed()) await end()
 })
 
 async function recoverable(at: TestService) {

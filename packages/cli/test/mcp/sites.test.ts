@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { before, test } from 'node:test'
+import { fileCleanup } from '../../../../test/support/file-cleanup.ts'
 import { startTestService, type TestService } from '../../../../test/support/service.ts'
 import { type CertifiedCli, certifiedCli, changeStatus } from '../support/cli.ts'
 import { startImpostor } from '../support/impostor.ts'
@@ -12,8 +13,8 @@ import {
 } from '../support/mcp.ts'
 import { type SiteRequestSeen, startSignedSite } from '../support/signed-site.ts'
 
-const ends: (() => unknown)[] = []
-const t = { after: (end: () => unknown) => ends.push(end) }
+const cleanup = fileCleanup()
+const t = cleanup
 let service: TestService
 let owner: number
 let cli: CertifiedCli
@@ -25,10 +26,6 @@ before(async () => {
   cli = await certifiedCli(t, service, owner)
   site = await startSignedSite(t, service.url)
 })
-after(async () => {
-  for (const end of ends.reverse()) await end()
-})
-
 interface Fetched {
   readonly status: number
   readonly sessionSent: boolean

@@ -1,9 +1,6 @@
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
-
-interface Cleanup {
-  after(end: () => unknown): void
-}
+import type { Cleanup } from '../../../../test/support/service.ts'
 
 /** Something on HTTP that is not the service. @returns its address */
 export async function startImpostor(t: Cleanup, listener: RequestListener): Promise<string> {

@@ -6,12 +6,9 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import { ReadBuffer, serializeMessage } from '@modelcontextprotocol/sdk/shared/stdio.js'
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
 import type { CallToolResult, JSONRPCMessage, Tool } from '@modelcontextprotocol/sdk/types.js'
+import type { Cleanup } from '../../../../test/support/service.ts'
 import { run } from '../../src/run.ts'
 import type { Cli } from './cli.ts'
-
-interface Cleanup {
-  after(end: () => unknown): void
-}
 
 /** A host of the tools: the SDK's own client, which checks every result against its output schema. */
 export interface McpHost {

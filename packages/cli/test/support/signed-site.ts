@@ -4,10 +4,7 @@ import { agentSignIn, Registry, verifyRequest } from '@countersign/sdk'
 import { nodeListener } from '@countersign/sdk/node'
 import { olderNonceStore } from '../../../../test/support/older-nonce-store.ts'
 import { PATIENT_CLIENT } from '../../../../test/support/patient-client.ts'
-
-interface Cleanup {
-  after(end: () => unknown): void
-}
+import type { Cleanup } from '../../../../test/support/service.ts'
 
 /** What reached the site. */
 export interface SiteRequestSeen {

@@ -1,16 +1,17 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { before, test } from 'node:test'
 import { type Agents, claimAgents } from '../../../../test/support/agents.ts'
+import { fileCleanup } from '../../../../test/support/file-cleanup.ts'
 import { startTestService, type TestService } from '../../../../test/support/service.ts'
 import { type GatewayProcess, startGateway } from '../support/gateway-process.ts'
 
 let service: TestService
 let agents: Agents
 let gateway: GatewayProcess
-const ends: (() => unknown)[] = []
+const cleanup = fileCleanup()
 
 before(async () => {
-  const t = { after: (end: () => unknown) => ends.push(end) }
+  const t = cleanup
   service = await startTestService(t)
   agents = await claimAgents(service)
   gateway = await startGateway(t, {
@@ -24,10 +25,6 @@ before(async () => {
     },
   })
 })
-after(async () => {
-  for (const end of ends.reverse()) await end()
-})
-
 type Fields = Readonly<Record<string, string>>
 
 const ORIGINAL = {

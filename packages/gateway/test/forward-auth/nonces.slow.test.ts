@@ -1,10 +1,15 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { before, test } from 'node:test'
 import { Redis } from 'ioredis'
+import { fileCleanup } from '../../../../test/support/file-cleanup.ts'
 import { startRedis } from '../../../../test/support/redis.ts'
-import { startTestService, type TestService } from '../../../../test/support/service.ts'
+import {
+  type Cleanup,
+  startTestService,
+  type TestService,
+} from '../../../../test/support/service.ts'
 import { needs } from '../../../../test/support/tools.ts'
 import { until } from '../../../../test/support/until.ts'
 import { type GatewayProcess, startGateway } from '../support/gateway-process.ts'
@@ -12,17 +17,13 @@ import { SHOP, send, signingAgent } from '../support/signing.ts'
 
 let service: TestService
 let signer: Awaited<ReturnType<typeof signingAgent>>
-const ends: (() => unknown)[] = []
+const cleanup = fileCleanup()
 
 before(async () => {
-  service = await startTestService({ after: (end) => ends.push(end) })
+  service = await startTestService(cleanup)
   signer = await signingAgent(service)
 })
-after(async () => {
-  for (const end of ends.reverse()) await end()
-})
-
-type Test = { after(end: () => unknown): void }
+type Test = Cleanup
 
 const start = (t: Test, settings: object = {}) =>
   startGateway(t, {
@@ -76,59 +77,51 @@ test('in the memory of a process: a restart forgets nonces, so what was signed b
   assert.deepEqual([line.signature, line.replay], ['verified', 'unchecked'])
 })
 
-test(
-  'of two processes with one Redis, one admits a request; so does none after a restart',
-  needs('redis-server'),
-  async (t) => {
-    const redis = await startRedis(t)
-    const gateways = await Promise.all([1, 2].map(() => start(t, { nonces: redis.url })))
-    const [first, second] = gateways as [GatewayProcess, GatewayProcess]
-    for (const each of gateways) {
-      await each.logged(({ note }) => note === 'Redis is connected.')
-    }
-    const post = await admitted(first, 'POST')
-    assert.equal((await visit(second, post)).status, 401)
-    assert.equal((await visit(first, post)).status, 401)
-    const statuses = await Promise.all(
-      Array.from({ length: 10 }, (_, i) => i).map(async (i) =>
-        visit(gateways[i % 2] as GatewayProcess, post),
-      ),
-    )
-    assert.ok(statuses.every(({ status }) => status === 401))
-    await first.stop()
-    const third = await start(t, { nonces: redis.url })
-    await third.logged(({ note }) => note === 'Redis is connected.')
-    assert.equal((await visit(third, post)).status, 401)
-  },
-)
+test('with one Redis, one of two processes admits a request', needs('redis-server'), async (t) => {
+  const redis = await startRedis(t)
+  const gateways = await Promise.all([1, 2].map(() => start(t, { nonces: redis.url })))
+  const [first, second] = gateways as [GatewayProcess, GatewayProcess]
+  for (const each of gateways) {
+    await each.logged(({ note }) => note === 'Redis is connected.')
+  }
+  const post = await admitted(first, 'POST')
+  assert.equal((await visit(second, post)).status, 401)
+  assert.equal((await visit(first, post)).status, 401)
+  const statuses = await Promise.all(
+    Array.from({ length: 10 }, (_, i) => i).map(async (i) =>
+      visit(gateways[i % 2] as GatewayProcess, post),
+    ),
+  )
+  assert.ok(statuses.every(({ status }) => status === 401))
+  await first.stop()
+  const third = await start(t, { nonces: redis.url })
+  await third.logged(({ note }) => note === 'Redis is connected.')
+  assert.equal((await visit(third, post)).status, 401)
+})
 
-test(
-  'Redis down, back and empty: unsafe requests wait, safe ones pass; used nonces never count again',
-  needs('redis-server'),
-  async (t) => {
-    const redis = await startRedis(t)
-    const gateway = await start(t, { nonces: redis.url.replace('://', '://user:secret@') })
-    // Without a user of that name, Redis refuses every command.
-    await gateway.logged(({ event, level }) => event === 'nonces' && level === 'error')
-    assert.ok(!JSON.stringify(gateway.logs()).includes('secret'))
-    assert.deepEqual(await visit(gateway, await sign('POST')), { status: 503, retryAfter: '1' })
+test('Redis down, back and empty: used nonces never count', needs('redis-server'), async (t) => {
+  const redis = await startRedis(t)
+  const gateway = await start(t, { nonces: redis.url.replace('://', '://user:secret@') })
+  // Without a user of that name, Redis refuses every command.
+  await gateway.logged(({ event, level }) => event === 'nonces' && level === 'error')
+  assert.ok(!JSON.stringify(gateway.logs()).includes('secret'))
+  assert.deepEqual(await visit(gateway, await sign('POST')), { status: 503, retryAfter: '1' })
 
-    const other = await start(t, { nonces: redis.url })
-    await other.logged(({ note }) => note === 'Redis is connected.')
-    const post = await admitted(other, 'POST')
-    await redis.kill()
-    await other.logged(({ event, level }) => event === 'nonces' && level === 'error')
-    assert.deepEqual(await visit(other, await sign('POST')), { status: 503, retryAfter: '1' })
-    assert.equal((await visit(other, await sign('GET'))).status, 200)
-    // It has forgotten everything, and knows that.
-    await redis.start()
-    await until(
-      async () => other.logs().filter(({ note }) => note === 'Redis is connected.').length === 2,
-    )
-    assert.equal((await visit(other, post)).status, 503)
-    await admitted(other, 'POST')
-  },
-)
+  const other = await start(t, { nonces: redis.url })
+  await other.logged(({ note }) => note === 'Redis is connected.')
+  const post = await admitted(other, 'POST')
+  await redis.kill()
+  await other.logged(({ event, level }) => event === 'nonces' && level === 'error')
+  assert.deepEqual(await visit(other, await sign('POST')), { status: 503, retryAfter: '1' })
+  assert.equal((await visit(other, await sign('GET'))).status, 200)
+  // It has forgotten everything, and knows that.
+  await redis.start()
+  await until(
+    async () => other.logs().filter(({ note }) => note === 'Redis is connected.').length === 2,
+  )
+  assert.equal((await visit(other, post)).status, 503)
+  await admitted(other, 'POST')
+})
 
 test('a Redis that may evict nonces is reported', needs('redis-server'), async (t) => {
   const redis = await startRedis(t)

@@ -241,20 +241,16 @@ for (const proxy of PROXIES) {
   )
 }
 
-test(
-  'caddy: a method in lower case does not escape the rules for a method',
-  needs('caddy'),
-  async (t) => {
-    const routes = [{ path: '/form', methods: ['POST'], levels: { none: 'deny' } }]
-    const { site, url } = await start(t, 'caddy', { levels: { none: 'allow' }, routes })
-    for (const [method, status] of Object.entries({ GET: 200, POST: 401, post: 401, Post: 401 })) {
-      const request = `${method} /form HTTP/1.1\r\nHost: shop.example\r\nConnection: close\r\n\r\n`
-      const { answers } = await sendRaw(url, request)
-      assert.equal(answers[0]?.status, status, method)
-    }
-    assert.equal(site.reached.filter((each) => each.url === '/form').length, 1)
-  },
-)
+test('caddy: a method in lower case has the same rules', needs('caddy'), async (t) => {
+  const routes = [{ path: '/form', methods: ['POST'], levels: { none: 'deny' } }]
+  const { site, url } = await start(t, 'caddy', { levels: { none: 'allow' }, routes })
+  for (const [method, status] of Object.entries({ GET: 200, POST: 401, post: 401, Post: 401 })) {
+    const request = `${method} /form HTTP/1.1\r\nHost: shop.example\r\nConnection: close\r\n\r\n`
+    const { answers } = await sendRaw(url, request)
+    assert.equal(answers[0]?.status, status, method)
+  }
+  assert.equal(site.reached.filter((each) => each.url === '/form').length, 1)
+})
 
 test('haproxy: works with another short name and header', needs('haproxy'), async (t) => {
   const { service, site, url } = await start(t, 'haproxy', {}, 'AcmeID', 'acme')

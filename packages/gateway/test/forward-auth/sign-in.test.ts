@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { before, test } from 'node:test'
 import { Agent, newKey, Registry } from '@countersign/sdk'
 import { jsonOf } from '../../../../test/support/answer.ts'
+import { fileCleanup } from '../../../../test/support/file-cleanup.ts'
 import { OpenApi } from '../../../../test/support/openapi.ts'
 import { PATIENT_CLIENT } from '../../../../test/support/patient-client.ts'
 import {
@@ -26,23 +27,19 @@ const JSON_TYPE = { 'content-type': 'application/json' }
 const openApi = new OpenApi(
   JSON.parse(readFileSync(join(ROOT, 'docs/sessions.openapi.json'), 'utf8')),
 )
-const ends: (() => unknown)[] = []
+const cleanup = fileCleanup()
 let service: TestService
 let agent: Agent
 let did: string
 
 before(async () => {
-  service = await startTestService({ after: (end) => ends.push(end) })
+  service = await startTestService(cleanup)
   agent = new Agent({ registry: new Registry(service.url, PATIENT_CLIENT), signer: await newKey() })
   const owner = await service.operator.addVerifiedOwner()
   did = (await agent.claim(await service.operator.issueToken(owner))).did
 })
-after(async () => {
-  for (const end of ends.reverse()) await end()
-})
-
 const secretFile = () => {
-  const file = join(tempDir({ after: (end) => ends.push(end) }), 'secret')
+  const file = join(tempDir(cleanup), 'secret')
   writeFileSync(file, `${'s'.repeat(32)}\n`)
   return file
 }
@@ -69,7 +66,7 @@ async function startGateway(settings: object = {}) {
     read,
     openLog('silent', () => undefined),
   )
-  ends.push(() => server.stop())
+  cleanup.after(() => server.stop())
   return { server, url: `http://127.0.0.1:${await server.listen()}` }
 }
 

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { before, test } from 'node:test'
 import { Agent } from '@countersign/sdk'
+import { fileCleanup } from '../../../../test/support/file-cleanup.ts'
 import { ROOT, startTestService, type TestService } from '../../../../test/support/service.ts'
 import { type GatewayProcess, startGateway } from '../support/gateway-process.ts'
 import { type SentAnswer, SHOP, send, signingAgent } from '../support/signing.ts'
@@ -11,10 +12,10 @@ let service: TestService
 let gateway: GatewayProcess
 let shadow: GatewayProcess
 let signer: Awaited<ReturnType<typeof signingAgent>>
-const ends: (() => unknown)[] = []
+const cleanup = fileCleanup()
 
 before(async () => {
-  const t = { after: (end: () => unknown) => ends.push(end) }
+  const t = cleanup
   service = await startTestService(t)
   signer = await signingAgent(service)
   const settings = { service: service.url, audiences: [SHOP] }
@@ -24,10 +25,6 @@ before(async () => {
     startGateway(t, { ...settings, policy: { ...policy, mode: 'shadow' } }),
   ])
 })
-after(async () => {
-  for (const end of ends.reverse()) await end()
-})
-
 type Fields = Readonly<Record<string, string>>
 type Asking = (
   request: Request,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import type { RequestListener } from 'node:http'
 import { startSite } from '../../../../test/support/impostor.ts'
+import type { Cleanup } from '../../../../test/support/service.ts'
 import type { Decision } from '../../src/decision/decision.ts'
 import type { GatewayOptions } from '../../src/options.ts'
 import type { PolicyInput } from '../../src/policy/policy.ts'
@@ -16,7 +17,7 @@ export const BOTS_ALLOWED = {
   levels: { directory: 'allow' },
 } as const satisfies PolicyInput
 
-type Test = { after(end: () => unknown): void }
+type Test = Cleanup
 
 /** A signer whose keys are in the directory of its origin. */
 export const botSigner = (url = BOTS) => foreignSigner({ dialect: 'origin', url })

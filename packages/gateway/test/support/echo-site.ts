@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import type { Cleanup } from '../../../../test/support/service.ts'
 
 /** What reached a site, as it was written on the wire: names and values in turn. */
 export interface Reached {
@@ -16,7 +17,7 @@ export interface EchoSite {
 }
 
 /** A site that answers with what has reached it. */
-export async function startEchoSite(t: { after(end: () => unknown): void }): Promise<EchoSite> {
+export async function startEchoSite(t: Cleanup): Promise<EchoSite> {
   const reached: Reached[] = []
   const server = createServer(async (request, response) => {
     const each = await read(request)

@@ -4,6 +4,7 @@ import { serve } from '@hono/node-server'
 import express from 'express'
 import fastify, { type FastifyReply } from 'fastify'
 import { Hono } from 'hono'
+import type { Cleanup } from '../../../../test/support/service.ts'
 import type { Decision, Refused } from '../../src/decision/decision.ts'
 import { gateway as forExpress } from '../../src/express.ts'
 import { gateway as forFastify } from '../../src/fastify.ts'
@@ -12,7 +13,7 @@ import { gateway as forHono } from '../../src/hono.ts'
 import type { GatewayOptions } from '../../src/options.ts'
 import { pairsOf } from './echo-site.ts'
 
-type Test = { after(end: () => unknown): void }
+type Test = Cleanup
 
 /** What an application sees of a request, by every way that its framework has to look at it. */
 export interface Seen {

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { ROOT, run, tempDir } from '../../../../test/support/service.ts'
+import { type Cleanup, ROOT, run, tempDir } from '../../../../test/support/service.ts'
 import { until } from '../../../../test/support/until.ts'
 
 export const COMMAND = join(ROOT, 'packages/gateway/bin/countersign-gateway.mjs')
@@ -23,7 +23,7 @@ export interface GatewayProcess {
 /** With patience for a service on a busy machine. */
 const DEFAULTS = { port: 0, drainSeconds: 0, timeoutMs: 30_000 }
 
-type Test = { after(end: () => unknown): void }
+type Test = Cleanup
 
 /** Starts countersign-gateway on a free port, by a file of its own. */
 export async function startGateway(

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { deflateSync } from 'node:zlib'
 import { type FeedChange, parseJws, type StatusValue, TOKEN_TYPES } from '@countersign/protocol'
 import { refusal } from '../../../../test/support/impostor.ts'
+import type { Cleanup } from '../../../../test/support/service.ts'
 import { type TestIssuer, testIssuer } from '../../../../test/support/test-issuer.ts'
 import { until } from '../../../../test/support/until.ts'
 
@@ -38,12 +39,11 @@ export interface IssuerSite {
   stop(): Promise<void>
 }
 
-interface Test {
-  after(end: () => unknown): void
-}
-
 /** @param now its clock */
-export async function startIssuerSite(t: Test, now: () => number = Date.now): Promise<IssuerSite> {
+export async function startIssuerSite(
+  t: Cleanup,
+  now: () => number = Date.now,
+): Promise<IssuerSite> {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`

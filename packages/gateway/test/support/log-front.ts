@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { startSite } from '../../../../test/support/impostor.ts'
 import { logInfo } from '../../../../test/support/log-client.ts'
-import type { TestService } from '../../../../test/support/service.ts'
+import type { Cleanup, TestService } from '../../../../test/support/service.ts'
 import { until } from '../../../../test/support/until.ts'
 
 /** What is answered in place of a proof. */
@@ -17,7 +17,7 @@ export interface LogFront {
 }
 
 export async function startLogFront(
-  t: { after(end: () => unknown): void },
+  t: Cleanup,
   service: Pick<TestService, 'url'>,
 ): Promise<LogFront> {
   const proofs: string[] = []

@@ -1,16 +1,13 @@
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { namingFor, namingOfDid } from '@countersign/protocol'
+import type { Cleanup } from '../../../../test/support/service.ts'
 import type { Decision } from '../../src/decision/decision.ts'
 import { agentOf, gateway } from '../../src/fetch.ts'
 import type { GatewayOptions } from '../../src/options.ts'
 import type { PolicyInput } from '../../src/policy/policy.ts'
 import type { IssuerSite } from './issuer-site.ts'
 import { type ForeignSigner, foreignSigner, olderNonceStore, SHOP } from './signing.ts'
-
-interface Test {
-  after(end: () => unknown): void
-}
 
 /** An agent of an issuer: it signs as the SDK does, and sends the tokens that a test gives it. */
 export interface OfflineAgent {
@@ -58,7 +55,7 @@ export interface OfflineSite {
 export const PROVEN: PolicyInput = { requireProof: true }
 
 export function startOfflineSite(
-  t: Test,
+  t: Cleanup,
   sites: readonly (IssuerSite & { readonly didPrefix?: string })[],
   { policy = {}, ...options }: Partial<GatewayOptions> = {},
 ): OfflineSite {

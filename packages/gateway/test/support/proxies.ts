@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { freePort } from '../../../../test/support/ports.ts'
-import { ROOT, tempDir } from '../../../../test/support/service.ts'
+import { type Cleanup, ROOT, tempDir } from '../../../../test/support/service.ts'
 import { until } from '../../../../test/support/until.ts'
 
 export type ProxyName = 'nginx' | 'caddy' | 'haproxy'
@@ -45,11 +45,7 @@ const PROXIES: Readonly<
  * Starts a proxy of Debian's with its example of deploy/.
  * @returns where it answers
  */
-export async function startProxy(
-  t: { after(end: () => unknown): void },
-  name: ProxyName,
-  setting: Setting,
-): Promise<string> {
+export async function startProxy(t: Cleanup, name: ProxyName, setting: Setting): Promise<string> {
   const dir = tempDir(t)
   const port = await freePort('127.0.0.1')
   const { files, command } = PROXIES[name]
@@ -67,7 +63,7 @@ export async function startProxy(
  * @returns where it answers
  */
 export async function startServer(
-  t: { after(end: () => unknown): void },
+  t: Cleanup,
   [program = '', ...args]: readonly string[],
   dir: string,
   port: number,

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
+import type { Cleanup } from '../../../../test/support/service.ts'
 import { HANDLERS, idOf } from './path-fuzz.ts'
 
 /** What a WSGI application sees of a request. */
@@ -12,7 +13,7 @@ export interface WsgiRequest {
 }
 
 /** Starts a WSGI site that answers with a `WsgiRequest`. @returns its port */
-export async function startWsgiSite(t: { after(end: () => unknown): void }): Promise<number> {
+export async function startWsgiSite(t: Cleanup): Promise<number> {
   const table = Object.fromEntries(HANDLERS.map((each) => [each.path, idOf(each)]))
   const script = join(import.meta.dirname, 'wsgi-site.py')
   const child = spawn('python3', [script, JSON.stringify(table)], {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { before, test } from 'node:test'
 import type { NonceOutcome } from '@countersign/protocol/signed-request-types'
+import { fileCleanup } from '../../../../test/support/file-cleanup.ts'
 import { rotateKey } from '../../../../test/support/rotate-key.ts'
 import { startTestService, type TestService } from '../../../../test/support/service.ts'
 import { Agent } from '../../src/agent.ts'
@@ -15,17 +16,13 @@ import { failsWith } from '../support/fails.ts'
 const SHOP = 'https://shop.example'
 const SECRET = 'a secret of at least thirty-two bytes'
 
-const ends: (() => unknown)[] = []
+const cleanup = fileCleanup()
 let service: TestService
 let ownerId: number
 
 before(async () => {
-  service = await startTestService({ after: (end) => ends.push(end) })
+  service = await startTestService(cleanup)
   ownerId = await service.operator.addVerifiedOwner()
-})
-
-after(async () => {
-  for (const end of ends) await end()
 })
 
 const certify = () => certifiedAgent(service, undefined, ownerId)

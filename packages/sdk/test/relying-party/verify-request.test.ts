@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { before, test } from 'node:test'
+import { fileCleanup } from '../../../../test/support/file-cleanup.ts'
 import { startSite } from '../../../../test/support/impostor.ts'
 import { startTestService, type TestService } from '../../../../test/support/service.ts'
 import { setStatus } from '../../../../test/support/set-status.ts'
@@ -12,15 +13,11 @@ import { failsWith } from '../support/fails.ts'
 import { olderNonceStore } from '../support/signed-site.ts'
 
 const SHOP = 'https://shop.example'
-const ends: (() => unknown)[] = []
+const cleanup = fileCleanup()
 let service: TestService
 
 before(async () => {
-  service = await startTestService({ after: (end) => ends.push(end) })
-})
-
-after(async () => {
-  for (const end of ends) await end()
+  service = await startTestService(cleanup)
 })
 
 async function signingAgent() {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { before, test } from 'node:test'
+import { fileCleanup } from '../../../../test/support/file-cleanup.ts'
 import { startSite } from '../../../../test/support/impostor.ts'
 import { startTestService, type TestService } from '../../../../test/support/service.ts'
 import { Agent } from '../../src/agent.ts'
@@ -11,17 +12,13 @@ import { type CertifiedAgent, certifiedAgent, registryOf } from '../support/cert
 import { failsWith } from '../support/fails.ts'
 
 const SECRET = 'a secret of at least thirty-two bytes'
-const ends: (() => unknown)[] = []
+const cleanup = fileCleanup()
 let service: TestService
 let certified: CertifiedAgent
 
 before(async () => {
-  service = await startTestService({ after: (end) => ends.push(end) })
+  service = await startTestService(cleanup)
   certified = await certifiedAgent(service)
-})
-
-after(async () => {
-  for (const end of ends) await end()
 })
 
 interface Arrived {
@@ -33,7 +30,7 @@ interface Arrived {
 /** A site that admits sessions only, and names its sign-in endpoint. */
 async function sessionSite(challenge = 'ServiceID sign_in="/agent-sign-in", Bearer') {
   const site = { url: '', now: Date.now(), signIns: 0, rejects: false, arrived: [] as Arrived[] }
-  site.url = await startSite({ after: (end) => ends.push(end) }, (request, response) =>
+  site.url = await startSite(cleanup, (request, response) =>
     nodeListener(site.url, handle)(request, response),
   )
   const registry = registryOf(service)
@@ -150,7 +147,7 @@ test('a site cannot make the agent sign in elsewhere, or relay the challenge of 
     assert.equal((await agent.fetch(site.url)).status, 401)
     assert.deepEqual([site.signIns, bank.signIns, bank.arrived.length], [0, 0, 0], challenge)
   }
-  const relay: string = await startSite({ after: (end) => ends.push(end) }, async (_, response) => {
+  const relay: string = await startSite(cleanup, async (_, response) => {
     const answer = await fetch(`${bank.url}/agent-sign-in`)
     response.writeHead(_.url === '/in' ? 200 : 401, {
       'www-authenticate': 'ServiceID sign_in="/in"',

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { before, test } from 'node:test'
 import type { SignatureResult } from '@countersign/protocol'
+import { fileCleanup } from '../../../../test/support/file-cleanup.ts'
 import { startSite } from '../../../../test/support/impostor.ts'
 import { startTestService, type TestService } from '../../../../test/support/service.ts'
 import { Agent } from '../../src/agent.ts'
@@ -9,17 +10,13 @@ import { type CertifiedAgent, certifiedAgent, registryOf } from '../support/cert
 import { failsWith } from '../support/fails.ts'
 import { type ReceivedRequest, rawRequestOf, startVerifyingSite } from '../support/signed-site.ts'
 
-const ends: (() => unknown)[] = []
+const cleanup = fileCleanup()
 let service: TestService
 let certified: CertifiedAgent
 
 before(async () => {
-  service = await startTestService({ after: (end) => ends.push(end) })
+  service = await startTestService(cleanup)
   certified = await certifiedAgent(service)
-})
-
-after(async () => {
-  for (const end of ends) await end()
 })
 
 const agentFor = (...audiences: string[]) => {
