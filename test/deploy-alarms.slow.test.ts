@@ -23,7 +23,7 @@ type Series = Readonly<Record<string, string>>
 
 /** For each alarm what makes it fire, and what is as it should be, or nearly not. Nothing else may fire with it. */
 const CASES: Readonly<Record<string, { readonly fires: Series; readonly quiet: Series }>> = {
-  CountersignDown: { fires: { [of('up')]: steady(0) }, quiet: { [of('up')]: steady(1) } },
+  CountersignDown: one('up', 0, 1),
   CountersignNotReady: {
     fires: { [of('countersign_phase', 'phase="ready"')]: steady(0) },
     quiet: {
@@ -41,22 +41,15 @@ const CASES: Readonly<Record<string, { readonly fires: Series; readonly quiet: S
     },
     quiet: { [of('process_start_time_seconds')]: '1x68 2x5' },
   },
-  CountersignWorkerEnds: {
-    fires: { [of('countersign_worker_restarts_total', 'worker="primary"')]: '0x68 1x5' },
-    quiet: { [of('countersign_worker_restarts_total', 'worker="primary"')]: steady(2) },
-  },
-  CountersignLookupsStopped: {
-    fires: { [of('countersign_lookups_available')]: steady(0) },
-    quiet: { [of('countersign_lookups_available')]: steady(1) },
-  },
-  CountersignStale: {
-    fires: { [of('countersign_staleness_seconds')]: steady(1.5) },
-    quiet: { [of('countersign_staleness_seconds')]: steady(0.3) },
-  },
-  CountersignStatusOld: {
-    fires: { [of('countersign_status_age_seconds')]: steady(31) },
-    quiet: { [of('countersign_status_age_seconds')]: steady(6) },
-  },
+  CountersignWorkerEnds: one(
+    'countersign_worker_restarts_total',
+    '0x68 1x5',
+    2,
+    'worker="primary"',
+  ),
+  CountersignLookupsStopped: one('countersign_lookups_available', 0, 1),
+  CountersignStale: one('countersign_staleness_seconds', 1.5, 0.3),
+  CountersignStatusOld: one('countersign_status_age_seconds', 31, 6),
   CountersignFollowsBehind: {
     fires: {
       [`countersign_event_position{${NODE}}`]: growing(10),
@@ -75,14 +68,8 @@ const CASES: Readonly<Record<string, { readonly fires: Series; readonly quiet: S
     fires: latencies({ '0.1': 90, '0.25': 100, '+Inf': 100 }),
     quiet: latencies({ '0.1': 995, '0.25': 1000, '+Inf': 1000 }),
   },
-  CountersignLoopDelayed: {
-    fires: { [of('nodejs_eventloop_lag_p99_seconds')]: steady(0.2) },
-    quiet: { [of('nodejs_eventloop_lag_p99_seconds')]: steady(0.02) },
-  },
-  CountersignDatabaseUnreachable: {
-    fires: { [of('countersign_database_reachable')]: steady(0) },
-    quiet: { [of('countersign_database_reachable')]: steady(1) },
-  },
+  CountersignLoopDelayed: one('nodejs_eventloop_lag_p99_seconds', 0.2, 0.02),
+  CountersignDatabaseUnreachable: one('countersign_database_reachable', 0, 1),
   CountersignWritesFail: {
     fires: { [of('countersign_transactions_total', 'outcome="failed"')]: growing(1) },
     quiet: {
@@ -90,18 +77,17 @@ const CASES: Readonly<Record<string, { readonly fires: Series; readonly quiet: S
       [of('countersign_transactions_total', 'outcome="committed"')]: growing(1000),
     },
   },
-  CountersignOutcomeUnknown: {
-    fires: { [of('countersign_transactions_total', 'outcome="unknown"')]: '0x68 1x5' },
-    quiet: { [of('countersign_transactions_total', 'outcome="unknown"')]: '0x30 1x40' },
-  },
+  CountersignOutcomeUnknown: one(
+    'countersign_transactions_total',
+    '0x68 1x5',
+    '0x30 1x40',
+    'outcome="unknown"',
+  ),
   CountersignCommitsSlow: {
     fires: commits({ '0.5': 90, '1': 100, '+Inf': 100 }),
     quiet: commits({ '0.5': 995, '1': 1000, '+Inf': 1000 }),
   },
-  CountersignWritesWait: {
-    fires: { [of('countersign_writes_waiting')]: steady(800) },
-    quiet: { [of('countersign_writes_waiting')]: steady(256) },
-  },
+  CountersignWritesWait: one('countersign_writes_waiting', 800, 256),
   CountersignReadsWait: {
     fires: { [of('countersign_database_connections', 'state="waiting"')]: steady(80) },
     quiet: {
@@ -109,14 +95,18 @@ const CASES: Readonly<Record<string, { readonly fires: Series; readonly quiet: S
       [of('countersign_database_connections', 'state="busy"')]: steady(80),
     },
   },
-  CountersignOverloaded: {
-    fires: { [of('countersign_refused_total', 'reason="claims"')]: growing(100) },
-    quiet: { [of('countersign_refused_total', 'reason="claims"')]: growing(5) },
-  },
-  CountersignRateLimits: {
-    fires: { [of('countersign_rate_limited_total', 'limit="mint"')]: growing(3000) },
-    quiet: { [of('countersign_rate_limited_total', 'limit="mint"')]: growing(30) },
-  },
+  CountersignOverloaded: one(
+    'countersign_refused_total',
+    growing(100),
+    growing(5),
+    'reason="claims"',
+  ),
+  CountersignRateLimits: one(
+    'countersign_rate_limited_total',
+    growing(3000),
+    growing(30),
+    'limit="mint"',
+  ),
   CountersignRateLimitsNotShared: {
     fires: {
       [`countersign_rate_limits_shared{${NODE}}`]: steady(0),
@@ -125,39 +115,24 @@ const CASES: Readonly<Record<string, { readonly fires: Series; readonly quiet: S
     // A node alone has nobody to share with.
     quiet: { [of('countersign_rate_limits_shared')]: steady(0) },
   },
-  CountersignStandbyMissing: {
-    fires: { [of('countersign_commits_satisfied')]: steady(0) },
-    quiet: { [of('countersign_commits_satisfied')]: unknown },
-  },
+  CountersignStandbyMissing: one('countersign_commits_satisfied', 0, unknown),
   CountersignStandbyBehind: {
     fires: { [of('countersign_standby_lag_seconds', 'standby="a"')]: steady(60) },
     quiet: { [of('countersign_standby_lag_bytes', 'standby="a"')]: steady(1e6) },
   },
-  CountersignDiskFills: {
-    fires: { [of('countersign_data_free_bytes')]: '9000000000-12000000x75' },
-    quiet: { [of('countersign_data_free_bytes')]: steady(2e9) },
-  },
+  CountersignDiskFills: one('countersign_data_free_bytes', '9000000000-12000000x75', 2e9),
   CountersignClock: {
     // promtool's clock begins at 0, and so do these.
     fires: { [of('countersign_clock_seconds')]: '20+60x75' },
     quiet: { [of('countersign_clock_seconds')]: '1+60x75' },
   },
-  CountersignJobsLate: {
-    fires: { [of('countersign_jobs_late_seconds')]: steady(400) },
-    quiet: { [of('countersign_jobs_late_seconds')]: unknown },
-  },
-  CountersignChecksLate: {
-    fires: { [of('countersign_channel_checks_late_seconds')]: steady(30_000) },
-    quiet: { [of('countersign_channel_checks_late_seconds')]: steady(600) },
-  },
+  CountersignJobsLate: one('countersign_jobs_late_seconds', 400, unknown),
+  CountersignChecksLate: one('countersign_channel_checks_late_seconds', 30_000, 600),
   CountersignChecksFail: {
     fires: { [of('countersign_channel_checks_total', 'outcome="failed"')]: growing(1) },
     quiet: { [of('countersign_channel_checks_total', 'outcome="absent"')]: growing(1) },
   },
-  CountersignWebhooksLate: {
-    fires: { [of('countersign_webhook_late_seconds')]: steady(400) },
-    quiet: { [of('countersign_webhook_late_seconds')]: steady(30) },
-  },
+  CountersignWebhooksLate: one('countersign_webhook_late_seconds', 400, 30),
   CountersignWebhookFails: {
     fires: {
       [of('countersign_webhook_endpoints', 'owner="operator",state="disabled"')]: steady(1),
@@ -167,10 +142,7 @@ const CASES: Readonly<Record<string, { readonly fires: Series; readonly quiet: S
       [of('countersign_webhook_endpoints', 'owner="owners",state="failing"')]: steady(9),
     },
   },
-  CountersignEmailsLate: {
-    fires: { [of('countersign_emails_oldest_seconds')]: steady(7200) },
-    quiet: { [of('countersign_emails_oldest_seconds')]: steady(60) },
-  },
+  CountersignEmailsLate: one('countersign_emails_oldest_seconds', 7200, 60),
   CountersignEmailsFail: {
     fires: {
       [of('countersign_emails_total', 'outcome="failed"')]: growing(1),
@@ -181,10 +153,7 @@ const CASES: Readonly<Record<string, { readonly fires: Series; readonly quiet: S
       [of('countersign_emails_total', 'outcome="sent"')]: growing(5),
     },
   },
-  CountersignLogHalted: {
-    fires: { [of('countersign_log_halted')]: steady(1) },
-    quiet: { [of('countersign_log_halted')]: steady(0) },
-  },
+  CountersignLogHalted: one('countersign_log_halted', 1, 0),
   CountersignLogBehind: {
     fires: {
       [of('countersign_log_waiting')]: steady(3),
@@ -195,18 +164,14 @@ const CASES: Readonly<Record<string, { readonly fires: Series; readonly quiet: S
       [of('countersign_log_size')]: growing(1),
     },
   },
-  CountersignLogNotWitnessed: {
-    fires: { [of('countersign_log_unwitnessed_seconds')]: growing(60) },
-    quiet: { [of('countersign_log_unwitnessed_seconds')]: steady(9) },
-  },
-  CountersignLogWitnessFails: {
-    fires: { [of('countersign_log_witness_failures', 'witness="w.example"')]: growing(1) },
-    quiet: { [of('countersign_log_witness_failures', 'witness="w.example"')]: steady(2) },
-  },
-  CountersignWitnessHalted: {
-    fires: { [of('countersign_witness_halted')]: steady(1) },
-    quiet: { [of('countersign_witness_halted')]: steady(0) },
-  },
+  CountersignLogNotWitnessed: one('countersign_log_unwitnessed_seconds', growing(60), 9),
+  CountersignLogWitnessFails: one(
+    'countersign_log_witness_failures',
+    growing(1),
+    2,
+    'witness="w.example"',
+  ),
+  CountersignWitnessHalted: one('countersign_witness_halted', 1, 0),
   CountersignWitnessedLogForked: {
     fires: { [of('countersign_witness_answers_total', 'outcome="other_root"')]: growing(1) },
     quiet: {
@@ -230,28 +195,34 @@ const CASES: Readonly<Record<string, { readonly fires: Series; readonly quiet: S
   },
 }
 
+/** One series, with the values that fire the alarm and those that do not; a number stays as it is. */
+function one(name: string, fires: number | string, quiet: number | string, labels = '') {
+  const series = of(name, labels)
+  const valuesOf = (given: number | string) => (typeof given === 'number' ? steady(given) : given)
+  return { fires: { [series]: valuesOf(fires) }, quiet: { [series]: valuesOf(quiet) } }
+}
+
+/** Growing counters that differ by one label. */
+function counters(byLabel: Readonly<Record<string, number>>, named: (label: string) => string) {
+  return Object.fromEntries(
+    Object.entries(byLabel).map(([label, by]) => [named(label), growing(by)]),
+  )
+}
+
 function requests(byStatus: Readonly<Record<number, number>>): Series {
-  const rows = Object.entries(byStatus).map(([status, by]) => [
-    of('http_request_duration_seconds_count', `status="${status}",route="/x"`),
-    growing(by),
-  ])
-  return Object.fromEntries(rows)
+  const name = 'http_request_duration_seconds_count'
+  return counters(byStatus, (status) => of(name, `status="${status}",route="/x"`))
 }
 
 function latencies(byBound: Readonly<Record<string, number>>): Series {
-  const rows = Object.entries(byBound).map(([le, by]) => [
-    of('http_request_duration_seconds_bucket', `route="/api/v1/agent/:agent",le="${le}"`),
-    growing(by),
-  ])
-  return Object.fromEntries(rows)
+  const labels = 'route="/api/v1/agent/:agent"'
+  return counters(byBound, (le) =>
+    of('http_request_duration_seconds_bucket', `${labels},le="${le}"`),
+  )
 }
 
 function commits(byBound: Readonly<Record<string, number>>): Series {
-  const rows = Object.entries(byBound).map(([le, by]) => [
-    of('countersign_transaction_seconds_bucket', `le="${le}"`),
-    growing(by),
-  ])
-  return Object.fromEntries(rows)
+  return counters(byBound, (le) => of('countersign_transaction_seconds_bucket', `le="${le}"`))
 }
 
 test('every alarm fires in its case only, and none without one', needs('promtool'), async (t) => {

@@ -42,279 +42,165 @@ const rulesOf = (input: PolicyInput): Rules => readPolicy(input, namingFor())
 const judge = (input: PolicyInput, caller: Caller, answer: LookupResult | null) =>
   decide(rulesOf(input), 'ServiceID', caller, answer)
 
-/** `expected`: action, HTTP status of the refusal, level and reason codes. */
+/** `expected`: action, HTTP status of the refusal, level and reason codes, without the last one, which says the proof. */
 type Row = [
   name: string,
   policy: PolicyInput,
-  caller: Caller,
-  answer: LookupResult | null,
+  answer: Partial<AgentData> | null | LookupResult,
   expected: string,
 ]
 
-const ROWS: readonly Row[] = [
-  ['nobody', {}, { kind: 'none' }, null, 'deny 401 none no-identification'],
+type Anonymous = 'none' | 'unreadable' | 'conflict'
+const ADMITTED = 'allow - verified owner-verified'
+const STALE: PolicyInput = { unreachable: 'stale' }
+const logged = (state: 'logged' | 'key-not-logged' | 'log-proof-invalid') => ({
+  logged: new Map([[LOG, state]]),
+})
+
+/** Callers with a session. */
+const PROVEN_ROWS: readonly Row[] = [
   [
-    'a key that is too young, on the allow list',
+    'a young key, allowed',
     { allow: [DID], minimumKeyAgeSeconds: 60 },
-    PROVEN,
-    answered({ keyAgeSeconds: 59.9 }),
-    'deny 403 - key-too-young session-proven',
+    { keyAgeSeconds: 59.9 },
+    'deny 403 - key-too-young',
   ],
+  ['a key of enough age', { minimumKeyAgeSeconds: 60 }, { keyAgeSeconds: 60 }, ADMITTED],
+  ['a key of unknown age', { minimumKeyAgeSeconds: 1 }, {}, 'deny 403 - key-too-young'],
+  ['a logged key', LOGGED, logged('logged'), ADMITTED],
   [
-    'a key that is old enough',
-    { minimumKeyAgeSeconds: 60 },
-    PROVEN,
-    answered({ keyAgeSeconds: 60 }),
-    'allow - verified owner-verified session-proven',
-  ],
-  [
-    'a key of unknown age',
-    { minimumKeyAgeSeconds: 1 },
-    PROVEN,
-    answered({}),
-    'deny 403 - key-too-young session-proven',
-  ],
-  [
-    'a key that is logged',
-    LOGGED,
-    PROVEN,
-    answered({ logged: new Map([[LOG, 'logged']]) }),
-    'allow - verified owner-verified session-proven',
-  ],
-  [
-    'a key that is logged by another policy only, on the allow list',
+    'logged by another policy only, allowed',
     { ...LOGGED, allow: [DID] },
-    PROVEN,
-    answered({ logged: new Map([['other', 'logged']]) }),
-    'deny 503 - log-unavailable session-proven',
+    { logged: new Map([['other', 'logged']]) },
+    'deny 503 - log-unavailable',
   ],
   [
-    'a key that is not logged, on the allow list',
+    'a key that is not logged, allowed',
     { ...LOGGED, allow: [DID], unreachable: 'allow' },
-    PROVEN,
-    answered({ logged: new Map([[LOG, 'key-not-logged']]) }),
-    'deny 403 - key-not-logged session-proven',
+    logged('key-not-logged'),
+    'deny 403 - key-not-logged',
   ],
   [
-    'a proof that is not valid, in a refusal of its own',
+    'an invalid proof, in a refusal of its own',
     { ...LOGGED, refusal: { status: 404 } },
-    PROVEN,
-    answered({ logged: new Map([[LOG, 'log-proof-invalid']]) }),
-    'deny 404 - log-proof-invalid session-proven',
+    logged('log-proof-invalid'),
+    'deny 404 - log-proof-invalid',
   ],
   [
-    'a key that is too young and not logged',
+    'a key that is young and not logged',
     { ...LOGGED, minimumKeyAgeSeconds: 60 },
-    PROVEN,
-    answered({ keyAgeSeconds: 0, logged: new Map([[LOG, 'key-not-logged']]) }),
-    'deny 403 - key-too-young session-proven',
+    { keyAgeSeconds: 0, ...logged('key-not-logged') },
+    'deny 403 - key-too-young',
   ],
   [
-    'a log that is unavailable, flagged',
+    'no log, flagged',
     { ...LOGGED, unreachable: 'flag' },
-    PROVEN,
-    answered({}),
-    'flag - verified log-unavailable owner-verified session-proven',
-  ],
-  [
-    'a log that is unavailable, flagged, for a grade that is too low',
-    { ...LOGGED, unreachable: 'flag', minimumGrade: 'A' },
-    PROVEN,
-    answered({}),
-    'deny 403 - grade-too-low session-proven',
-  ],
-  [
-    'a log that is unavailable, admitted within the limit',
-    { ...LOGGED, unreachable: 'flag' },
-    PROVEN,
-    answered({ identityMethod: null }),
-    'limit - unverified log-unavailable owner-unverified session-proven',
-  ],
-  [
-    'an old answer about a key that is logged',
-    { ...LOGGED, unreachable: 'stale' },
-    PROVEN,
-    unreachable(10, { ...GOOD, logged: new Map([[LOG, 'logged']]) }),
-    'allow - verified owner-verified answer-stale session-proven',
-  ],
-  [
-    'an old answer about a key that was never found in the log',
-    { ...LOGGED, unreachable: 'stale' },
-    PROVEN,
-    unreachable(10),
-    'deny 503 - log-unavailable answer-stale session-proven',
-  ],
-  [
-    'nobody, let in',
-    { levels: { none: 'allow' } },
-    { kind: 'none' },
-    null,
-    'allow - none no-identification',
-  ],
-  ['unreadable', {}, { kind: 'unreadable' }, null, 'deny 401 unknown identification-unreadable'],
-  [
-    'conflict',
-    { levels: { unknown: 'limit' } },
-    { kind: 'conflict' },
-    null,
-    'limit - unknown identification-conflict',
-  ],
-  ['agent does not exist', {}, NAMED, answered(null), 'deny 403 unknown agent-unknown header-only'],
-  ['verified', {}, NAMED, answered({}), 'allow - verified owner-verified header-only'],
-  ['proven', {}, PROVEN, answered({}), 'allow - verified owner-verified session-proven'],
-  [
-    'unverified',
     {},
-    NAMED,
-    answered({ identityMethod: null }),
-    'limit - unverified owner-unverified header-only',
+    'flag - verified log-unavailable owner-verified',
   ],
+  [
+    'no log, flagged, and a low grade',
+    { ...LOGGED, unreachable: 'flag', minimumGrade: 'A' },
+    {},
+    'deny 403 - grade-too-low',
+  ],
+  [
+    'no log, admitted within the limit',
+    { ...LOGGED, unreachable: 'flag' },
+    { identityMethod: null },
+    'limit - unverified log-unavailable owner-unverified',
+  ],
+  [
+    'an old answer, logged',
+    { ...LOGGED, unreachable: 'stale' },
+    unreachable(10, { ...GOOD, ...logged('logged') }),
+    'allow - verified owner-verified answer-stale',
+  ],
+  [
+    'an old answer, never logged',
+    { ...LOGGED, unreachable: 'stale' },
+    unreachable(10),
+    'deny 503 - log-unavailable answer-stale',
+  ],
+  ['proven', {}, {}, ADMITTED],
+  ['proof', { requireProof: true }, {}, ADMITTED],
+]
+
+/** Callers that name themselves in the header only. */
+const NAMED_ROWS: readonly Row[] = [
+  ['agent does not exist', {}, null, 'deny 403 unknown agent-unknown'],
+  ['verified', {}, {}, ADMITTED],
+  ['unverified', {}, { identityMethod: null }, 'limit - unverified owner-unverified'],
   [
     'another provider',
     { identityMethods: ['eudi'] },
-    NAMED,
-    answered({}),
-    'limit - unverified provider-not-accepted header-only',
-  ],
-  [
-    'this provider',
-    { identityMethods: ['eudi', 'mitid'] },
-    NAMED,
-    answered({}),
-    'allow - verified owner-verified header-only',
-  ],
-  [
-    'suspended',
     {},
-    NAMED,
-    answered({ status: 'suspended' }),
-    'deny 403 - status-refused header-only',
+    'limit - unverified provider-not-accepted',
   ],
-  [
-    'revoked, on the allow list',
-    { allow: [DID] },
-    NAMED,
-    answered({ status: 'revoked' }),
-    'deny 403 - status-refused header-only',
-  ],
-  [
-    'suspended, allowed',
-    { statuses: ['active', 'suspended'] },
-    NAMED,
-    answered({ status: 'suspended' }),
-    'allow - verified owner-verified header-only',
-  ],
+  ['this provider', { identityMethods: ['eudi', 'mitid'] }, {}, ADMITTED],
+  ['suspended', {}, { status: 'suspended' }, 'deny 403 - status-refused'],
+  ['revoked, allowed', { allow: [DID] }, { status: 'revoked' }, 'deny 403 - status-refused'],
+  ['suspended, allowed', { statuses: ['active', 'suspended'] }, { status: 'suspended' }, ADMITTED],
   [
     'on the allow list',
     { allow: [DID], minimumGrade: 'A', levels: { unverified: 'deny' } },
-    NAMED,
-    answered({ identityMethod: null }),
-    'allow - - allow-list header-only',
+    { identityMethod: null },
+    'allow - - allow-list',
   ],
+  ['on both lists', { allow: [DID], deny: [DID] }, {}, 'deny 403 - deny-list'],
   [
-    'on both lists',
-    { allow: [DID], deny: [DID] },
-    NAMED,
-    answered({}),
-    'deny 403 - deny-list header-only',
-  ],
-  [
-    'on the deny list while the service is away',
+    'away, on the deny list',
     { deny: [DID], unreachable: 'allow' },
-    NAMED,
     unreachable(1),
-    'deny 403 - deny-list header-only',
+    'deny 403 - deny-list',
   ],
+  ['the grade is enough', { minimumGrade: 'B' }, {}, ADMITTED],
+  ['the grade is too low', { minimumGrade: 'A' }, {}, 'deny 403 - grade-too-low'],
+  ['no grade', { minimumGrade: 'E' }, { grade: null }, 'deny 403 - grade-unknown'],
+  ['no proof', { requireProof: true, allow: [DID] }, {}, 'deny 401 - proof-required'],
+  ['away, deny', {}, unreachable(1), 'deny 503 - service-unreachable'],
+  ['away, flag', { unreachable: 'flag' }, unreachable(1), 'flag - - service-unreachable'],
+  ['away, allow', { unreachable: 'allow' }, unreachable(), 'allow - - service-unreachable'],
+  ['away, stale', STALE, unreachable(300), 'allow - verified owner-verified answer-stale'],
+  ['away, too stale', STALE, unreachable(300.1), 'deny 503 - service-unreachable'],
+  ['away, nothing known', STALE, unreachable(), 'deny 503 - service-unreachable'],
   [
-    'the grade is enough',
-    { minimumGrade: 'B' },
-    NAMED,
-    answered({}),
-    'allow - verified owner-verified header-only',
-  ],
-  [
-    'the grade is too low',
-    { minimumGrade: 'A' },
-    NAMED,
-    answered({}),
-    'deny 403 - grade-too-low header-only',
-  ],
-  [
-    'no grade',
-    { minimumGrade: 'E' },
-    NAMED,
-    answered({ grade: null }),
-    'deny 403 - grade-unknown header-only',
-  ],
-  [
-    'no proof',
-    { requireProof: true, allow: [DID] },
-    NAMED,
-    answered({}),
-    'deny 401 - proof-required header-only',
-  ],
-  [
-    'proof',
-    { requireProof: true },
-    PROVEN,
-    answered({}),
-    'allow - verified owner-verified session-proven',
-  ],
-  ['away, deny', {}, NAMED, unreachable(1), 'deny 503 - service-unreachable header-only'],
-  [
-    'away, flag',
-    { unreachable: 'flag' },
-    NAMED,
-    unreachable(1),
-    'flag - - service-unreachable header-only',
-  ],
-  [
-    'away, allow',
-    { unreachable: 'allow' },
-    NAMED,
-    unreachable(),
-    'allow - - service-unreachable header-only',
-  ],
-  [
-    'away, stale',
-    { unreachable: 'stale' },
-    NAMED,
-    unreachable(300),
-    'allow - verified owner-verified answer-stale header-only',
-  ],
-  [
-    'away, too stale',
-    { unreachable: 'stale' },
-    NAMED,
-    unreachable(300.1),
-    'deny 503 - service-unreachable header-only',
-  ],
-  [
-    'away, nothing known',
-    { unreachable: 'stale' },
-    NAMED,
-    unreachable(),
-    'deny 503 - service-unreachable header-only',
-  ],
-  [
-    'away, stale, agent does not exist',
-    { unreachable: 'stale' },
-    NAMED,
+    'away, stale, no such agent',
+    STALE,
     unreachable(1, null),
-    'deny 403 unknown agent-unknown answer-stale header-only',
-  ],
-  [
-    'nobody, while the service is away',
-    { unreachable: 'allow' },
-    { kind: 'none' },
-    null,
-    'deny 401 none no-identification',
+    'deny 403 unknown agent-unknown answer-stale',
   ],
 ]
 
-for (const [name, policy, caller, answer, expected] of ROWS) {
+/** Callers that are no agents; nothing is asked about them. */
+const UNIDENTIFIED: readonly (readonly [string, PolicyInput, Anonymous, string])[] = [
+  ['nobody', {}, 'none', 'deny 401 none no-identification'],
+  ['nobody, let in', { levels: { none: 'allow' } }, 'none', 'allow - none no-identification'],
+  ['unreadable', {}, 'unreadable', 'deny 401 unknown identification-unreadable'],
+  [
+    'conflict',
+    { levels: { unknown: 'limit' } },
+    'conflict',
+    'limit - unknown identification-conflict',
+  ],
+  ['nobody, away', { unreachable: 'allow' }, 'none', 'deny 401 none no-identification'],
+]
+
+const ROWS = [
+  ...PROVEN_ROWS.map((row) => [...row, PROVEN, ' session-proven'] as const),
+  ...NAMED_ROWS.map((row) => [...row, NAMED, ' header-only'] as const),
+]
+
+for (const [name, policy, answer, expected, caller, proof] of ROWS) {
+  test(`${name}: ${expected}${proof}`, () => {
+    const result = answer !== null && 'kind' in answer ? answer : answered(answer)
+    assert.equal(lineOf(judge(policy, caller, result)), expected + proof)
+  })
+}
+
+for (const [name, policy, kind, expected] of UNIDENTIFIED) {
   test(`${name}: ${expected}`, () => {
-    assert.equal(lineOf(judge(policy, caller, answer)), expected)
+    assert.equal(lineOf(judge(policy, { kind }, null)), expected)
   })
 }
 
