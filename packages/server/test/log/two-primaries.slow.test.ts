@@ -1,16 +1,10 @@
 import assert from 'node:assert/strict'
 import { cpSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import { newKey } from '../../../../test/support/key.ts'
 import { untilLogged } from '../../../../test/support/log-client.ts'
-import {
-  POSTGRES_ONLY,
-  type PostgresServer,
-  query,
-  startPostgres,
-  startStandby,
-} from '../../../../test/support/postgres.ts'
+import { POSTGRES_ONLY } from '../../../../test/support/postgres.ts'
 import {
   claimAgent,
   claimBody,
@@ -23,19 +17,9 @@ import {
 import { until, untilTicked } from '../../../../test/support/until.ts'
 import { readSettings } from '../../src/base/config.ts'
 import { ANCHOR_FILE, LogAnchor } from '../../src/log/anchor.ts'
+import { databaseAt, on, startPair, stopReplication } from '../nodes/support.ts'
 
-const DATABASE = 'countersign_template'
 const WAIT_MS = 30_000
-
-const on = ({ url }: PostgresServer, text: string) => query(`${url}/${DATABASE}`, text)
-
-async function startBoth(t: TestContext) {
-  const primary = await startPostgres()
-  t.after(() => primary.stop())
-  const standby = await startStandby(primary)
-  t.after(() => standby.stop())
-  return { primary, standby }
-}
 
 async function checkpointOf({ url }: TestService): Promise<string[]> {
   const response = await fetch(`${url}/log/checkpoint`)
@@ -52,10 +36,8 @@ test(
   'of two primaries that both sequence, a node that has signed for one never signs or serves the other',
   POSTGRES_ONLY,
   async (t) => {
-    const { primary, standby } = await startBoth(t)
-    const hosts = [primary, standby].map(({ url }) => new URL(url).host).join()
-    const DATABASE_URL = `postgres://postgres@${hosts}/${DATABASE}`
-    const node = await startTestService(t, { DATABASE_URL })
+    const { primary, standby } = await startPair(t)
+    const node = await startTestService(t, { DATABASE_URL: databaseAt(primary, standby) })
     const owner = await node.operator.addVerifiedOwner()
     await claimAgent(node, owner)
     await untilLogged(node, 1)
@@ -65,12 +47,7 @@ test(
       WAIT_MS,
     )
 
-    await on(standby, "alter system set primary_conninfo = ''")
-    await on(standby, 'select pg_reload_conf()')
-    await until(
-      async () => (await on(primary, 'select 1 from pg_stat_replication')).length === 0,
-      WAIT_MS,
-    )
+    await stopReplication({ primary, standby })
     await claimAgent(node, owner, newKey(), 'at the former primary')
     await untilLogged(node, 2)
     const signed = await checkpointOf(node)
@@ -80,7 +57,7 @@ test(
     const dataDir = tempDir(t)
     cpSync(node.env.DATA_DIR as string, dataDir, { recursive: true })
     rmSync(join(dataDir, ANCHOR_FILE))
-    const url = `${standby.url}/${DATABASE}`
+    const url = databaseAt(standby)
     const other = await startTestService(t, {
       DATA_DIR: dataDir,
       DATABASE_URL: url,
@@ -104,8 +81,8 @@ test(
   'while the outcome of commits is unknown, because waits for the standby are cancelled, nothing is signed',
   POSTGRES_ONLY,
   async (t) => {
-    const { primary, standby } = await startBoth(t)
-    const node = await startTestService(t, { DATABASE_URL: `${primary.url}/${DATABASE}` })
+    const { primary, standby } = await startPair(t)
+    const node = await startTestService(t, { DATABASE_URL: databaseAt(primary) })
     const operator = await openOperator(readSettings(node.env))
     t.after(() => operator.close())
     const token = await operator.issueToken(await operator.addVerifiedOwner())

@@ -1,23 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { prepareClaims, sendClaims } from '../../../../test/support/many-claims.ts'
-import {
-  POSTGRES_ONLY,
-  query,
-  startPostgres,
-  startStandby,
-} from '../../../../test/support/postgres.ts'
+import { POSTGRES_ONLY, query } from '../../../../test/support/postgres.ts'
 import { claimAgent, startTestService } from '../../../../test/support/service.ts'
 import { until } from '../../../../test/support/until.ts'
+import { databaseAt, on, startPair } from './support.ts'
 
 test(
   'after a failover to the synchronous standby, no acknowledged claim is lost, and the node recovers by itself',
   POSTGRES_ONLY,
   async (t) => {
-    const primary = await startPostgres()
-    t.after(() => primary.stop())
-    const standby = await startStandby(primary)
-    t.after(() => standby.stop())
+    const { primary, standby } = await startPair(t)
     const admin = `${primary.url}/postgres`
     await query(admin, "alter system set synchronous_standby_names = 'standby'")
     await query(admin, 'select pg_reload_conf()')
@@ -25,9 +18,7 @@ test(
     await until(async () => (await query(admin, isSynchronous)).length === 1, 30_000)
 
     // The standby is listed first: it is up, but read-only.
-    const hosts = [standby, primary].map(({ url }) => new URL(url).host).join()
-    const DATABASE_URL = `postgres://postgres@${hosts}/countersign_template`
-    const service = await startTestService(t, { DATABASE_URL })
+    const service = await startTestService(t, { DATABASE_URL: databaseAt(standby, primary) })
     const claims = await prepareClaims(service.operator, 400)
     const acknowledged: string[] = []
     const failed: number[] = []
@@ -43,10 +34,7 @@ test(
     for (const status of failed) assert.equal(status, 503)
     for (const did of acknowledged) {
       const tail = did.slice(-24)
-      const [row] = await query(
-        `${standby.url}/countersign_template`,
-        `select 1 from agents where tail = '${tail}'`,
-      )
+      const [row] = await on(standby, `select 1 from agents where tail = '${tail}'`)
       assert.ok(row, `${did} was acknowledged, but is lost`)
     }
     const [did] = acknowledged as [string]

@@ -6,13 +6,7 @@ import { certificateOf, certificatePath } from '../../../../test/support/agent-c
 import { assertRefused } from '../../../../test/support/answer.ts'
 import { ask } from '../../../../test/support/ask.ts'
 import { olderNonceStore } from '../../../../test/support/older-nonce-store.ts'
-import {
-  POSTGRES_ONLY,
-  type PostgresServer,
-  query,
-  startPostgres,
-  startStandby,
-} from '../../../../test/support/postgres.ts'
+import { POSTGRES_ONLY, type PostgresServer } from '../../../../test/support/postgres.ts'
 import { countersignd, startTestService } from '../../../../test/support/service.ts'
 import {
   askForFeed,
@@ -23,27 +17,15 @@ import {
   statusInSnapshot,
 } from '../../../../test/support/status-feed.ts'
 import { until } from '../../../../test/support/until.ts'
+import { databaseAt, lastEvent, on, startPair, stopReplication } from './support.ts'
 
 const SHOP = 'https://shop.example'
-const DATABASE = 'countersign_template'
-
-const on = ({ url }: PostgresServer, text: string) => query(`${url}/${DATABASE}`, text)
-
-async function lastEvent(server: PostgresServer): Promise<number> {
-  return Number((await on(server, 'select max(seq) as last from events'))[0]?.last)
-}
-
 test(
   'after a failover to an asynchronous standby that lost events, what it does not know is invalid at once, and gateways start again',
   POSTGRES_ONLY,
   async (t) => {
-    const primary = await startPostgres()
-    t.after(() => primary.stop())
-    const standby = await startStandby(primary)
-    t.after(() => standby.stop())
-    const hosts = [primary, standby].map(({ url }) => new URL(url).host).join()
-    const DATABASE_URL = `postgres://postgres@${hosts}/${DATABASE}`
-    const node = await startTestService(t, { DATABASE_URL })
+    const { primary, standby } = await startPair(t)
+    const node = await startTestService(t, { DATABASE_URL: databaseAt(primary, standby) })
     const registry = new Registry(node.url)
     const owner = await node.operator.addVerifiedOwner()
     const claimed = async (label: string) => {
@@ -82,23 +64,15 @@ test(
     }
     assert.equal(await visit(second, await tokenOf(second.agent)), 200)
 
-    // From here on, the standby gets nothing.
-    await on(standby, "alter system set primary_conninfo = ''")
-    await on(standby, 'select pg_reload_conf()')
-    const replicas = 'select 1 from pg_stat_replication'
-    await until(async () => (await on(primary, replicas)).length === 0)
+    await stopReplication({ primary, standby })
     const lost = await certified('lost')
     const lateCertificate = await certificateOf(node, late.did)
     const lateEntry = referenceIn(lateCertificate)
     const lostToken = await tokenOf(lost.agent)
     assert.equal(await visit(lost, lostToken), 200)
-    const direct = ({ url }: PostgresServer) => ({
-      ...node.env,
-      DATABASE_URL: `${url}/${DATABASE}`,
-      PORT: '0',
-    })
     const run = async (server: PostgresServer, ...args: string[]) => {
-      const done = await countersignd(direct(server), ...args)
+      const direct = { ...node.env, DATABASE_URL: databaseAt(server), PORT: '0' }
+      const done = await countersignd(direct, ...args)
       assert.equal(done.code, 0, done.stderr)
     }
     await run(primary, 'agent', 'revoke', revoked.did)

@@ -1,13 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { newKey } from '../../../../test/support/key.ts'
-import {
-  POSTGRES_ONLY,
-  type PostgresServer,
-  query,
-  startPostgres,
-  startStandby,
-} from '../../../../test/support/postgres.ts'
+import { POSTGRES_ONLY, type PostgresServer } from '../../../../test/support/postgres.ts'
 import {
   claimAgent,
   countersignd,
@@ -17,12 +11,9 @@ import {
 } from '../../../../test/support/service.ts'
 import { startStallingProxy } from '../../../../test/support/stalling-proxy.ts'
 import { until } from '../../../../test/support/until.ts'
+import { databaseAt, lastEvent, lookedUp, on, type Pair, startPair } from './support.ts'
 
-const DATABASE = 'countersign_template'
-
-interface Setup {
-  readonly primary: PostgresServer
-  readonly standby: PostgresServer
+interface Setup extends Pair {
   /** In front of the standby. */
   readonly proxy: Awaited<ReturnType<typeof startStallingProxy>>
   /** Has room for one agent in memory, and reads the others from the database. */
@@ -31,23 +22,14 @@ interface Setup {
 }
 
 async function start(t: TestContext): Promise<Setup> {
-  const primary = await startPostgres()
-  t.after(() => primary.stop())
-  const standby = await startStandby(primary)
-  t.after(() => standby.stop())
-  const proxy = await startStallingProxy(t, `${standby.url}/${DATABASE}`)
+  const { primary, standby } = await startPair(t)
+  const proxy = await startStallingProxy(t, databaseAt(standby))
   const node = await startTestService(t, {
-    DATABASE_URL: `${primary.url}/${DATABASE}`,
+    DATABASE_URL: databaseAt(primary),
     REPLICA_URL: proxy.url,
     READ_MODEL_AGENTS: '1',
   })
   return { primary, standby, proxy, node, owner: await node.operator.addVerifiedOwner() }
-}
-
-const on = (server: PostgresServer, text: string) => query(`${server.url}/${DATABASE}`, text)
-
-async function lastEvent(server: PostgresServer): Promise<number> {
-  return Number((await on(server, 'select max(seq) as last from events'))[0]?.last)
 }
 
 /** Waits until the standby has replayed all events of the primary. */
@@ -68,15 +50,9 @@ async function agentReads(server: PostgresServer): Promise<number> {
   return Number((await on(server, scans))[0]?.idx_scan)
 }
 
-async function statusOf({ url }: TestService, did: string): Promise<unknown> {
-  const response = await fetch(`${url}/api/v1/agent/${did}`)
-  const body = (await response.json()) as { certificate?: { status: string } }
-  return body.certificate?.status ?? response.status
-}
-
 async function readings(node: TestService, dids: readonly string[], rounds: number) {
   const seen: unknown[] = []
-  for (let i = 0; i < rounds; i++) for (const did of dids) seen.push(await statusOf(node, did))
+  for (let i = 0; i < rounds; i++) for (const did of dids) seen.push(await lookedUp(node, did))
   return seen
 }
 
@@ -106,7 +82,7 @@ test(
     await pauseReplay(setup)
     const fresh = await claimAgent(node, owner)
     assert.equal(
-      await statusOf(node, fresh),
+      await lookedUp(node, fresh),
       'active',
       'read from the primary, because the replica lacks it',
     )
@@ -115,7 +91,7 @@ test(
     const [revoked = '', ...others] = dids
     const direct = { ...node.env, PORT: '0' }
     assert.equal((await countersignd(direct, 'agent', 'revoke', revoked)).code, 0)
-    await until(async () => (await statusOf(node, revoked)) === 'revoked', 30_000)
+    await until(async () => (await lookedUp(node, revoked)) === 'revoked', 30_000)
     const [old] = await on(
       standby,
       `select status from agents where tail = '${revoked.slice(-24)}'`,
@@ -131,7 +107,7 @@ test(
     await on(standby, 'select pg_wal_replay_resume()')
     await caughtUp(setup)
     await assertServes(setup, dids)
-    assert.equal(await statusOf(node, revoked), 'revoked')
+    assert.equal(await lookedUp(node, revoked), 'revoked')
   },
 )
 
@@ -170,14 +146,14 @@ test(
     const apart = {
       ...node.env,
       PORT: '0',
-      DATABASE_URL: `${standby.url}/${DATABASE}`,
+      DATABASE_URL: databaseAt(standby),
       REPLICA_URL: '',
     }
     for (const command of ['suspend', 'reactivate', 'suspend'])
       assert.equal((await countersignd(apart, 'agent', command, other)).code, 0)
     const direct = { ...node.env, PORT: '0' }
     assert.equal((await countersignd(direct, 'agent', 'revoke', revoked)).code, 0)
-    await until(async () => (await statusOf(node, revoked)) === 'revoked', 30_000)
+    await until(async () => (await lookedUp(node, revoked)) === 'revoked', 30_000)
     for (const [i, status] of (await readings(node, [revoked, other], 20)).entries())
       assert.equal(status, i % 2 === 0 ? 'revoked' : 'active')
   },

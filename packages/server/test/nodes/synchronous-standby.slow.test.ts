@@ -2,13 +2,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { newKey } from '../../../../test/support/key.ts'
 import { untilLogged } from '../../../../test/support/log-client.ts'
-import {
-  POSTGRES_ONLY,
-  type PostgresServer,
-  query,
-  startPostgres,
-  startStandby,
-} from '../../../../test/support/postgres.ts'
+import { POSTGRES_ONLY, type PostgresServer } from '../../../../test/support/postgres.ts'
 import {
   claimAgent,
   claimBody,
@@ -17,18 +11,12 @@ import {
   startTestService,
 } from '../../../../test/support/service.ts'
 import { until } from '../../../../test/support/until.ts'
-
-const DATABASE = 'countersign_template'
-
-const on = ({ url }: PostgresServer, text: string) => query(`${url}/${DATABASE}`, text)
+import { databaseAt, on, startPair } from './support.ts'
 
 async function start(t: TestContext) {
-  const primary = await startPostgres()
-  t.after(() => primary.stop())
-  const standby = await startStandby(primary)
-  t.after(() => standby.stop())
-  const node = await startTestService(t, { DATABASE_URL: `${primary.url}/${DATABASE}` })
-  return { primary, standby, node }
+  const pair = await startPair(t)
+  const node = await startTestService(t, { DATABASE_URL: databaseAt(pair.primary) })
+  return { ...pair, node }
 }
 
 async function waitFor(primary: PostgresServer, names: string): Promise<void> {
@@ -157,17 +145,14 @@ test(
   'without the right to see standbys, /readyz reports unknown, and the service works',
   POSTGRES_ONLY,
   async (t) => {
-    const primary = await startPostgres()
-    t.after(() => primary.stop())
-    const standby = await startStandby(primary)
-    t.after(() => standby.stop())
+    const { primary } = await startPair(t)
     await on(
       primary,
       `create role clerk login; grant all on schema public to clerk;
       grant all on all tables in schema public to clerk;
       revoke execute on function pg_walfile_name(pg_lsn) from public`,
     )
-    const url = new URL(`${primary.url}/${DATABASE}`)
+    const url = new URL(databaseAt(primary))
     url.username = 'clerk'
     const node = await startTestService(t, { DATABASE_URL: url.href })
     await claimAgent(node, await node.operator.addVerifiedOwner())
