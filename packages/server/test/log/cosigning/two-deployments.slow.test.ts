@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { type LogPolicy, openByPolicy, parsePolicy } from '@countersign/protocol'
+import { type LogPolicy, type LogReport, openByPolicy, parsePolicy } from '@countersign/protocol'
 import { logInfo, untilLogged, verifyEd25519 } from '../../../../../test/support/log-client.ts'
 import {
   claimAgent,
@@ -72,21 +72,32 @@ test('two deployments witness each other, and the log of one that was rolled bac
   await claimAgent(first, owner)
   await untilWitnessed(first, 1, policyOf(one, two))
   const head = join(first.settings.dataDir, 'log-head')
+  const signed = await (await fetch(`${first.url}/log/checkpoint`)).text()
+  assert.equal(await openByPolicy(signed, policyOf(one, one), verifyEd25519), null, 'not by itself')
   const image = { log: await saveLog(first.operator.db), head: readFileSync(head) }
-  await claimAgent(first, owner)
+  const lost = await claimAgent(first, owner)
   await untilWitnessed(first, 2, policyOf(one, two))
 
   await first.stop()
   const { db, close } = await openOperator(first.settings)
   await restoreLog(db, image.log)
+  // Only the log was rolled back: that it lacks a claim is no mistake of the service.
+  const entry = { tail: lost.slice(-24), owner_id: owner, type: 'claimed' } as const
+  const later = { seq: 2 ** 40, entry: '{}', evidence: '{}', not_before: 2 ** 45 }
+  await db.write((tx) =>
+    tx.db
+      .insertInto('log_queue')
+      .values({ ...entry, ...later })
+      .execute(),
+  )
   await close()
   writeFileSync(head, image.head)
   first = await startOne()
   await claimAgent(first, owner)
-  await wait(async () => {
-    const ready = (await (await fetch(`${first.url}/readyz`)).json()) as { log: { state: string } }
-    return ready.log.state === 'halted'
-  })
+  const report = async () =>
+    ((await (await fetch(`${first.url}/readyz`)).json()) as { log: LogReport }).log
+  await wait(async () => (await report()).state === 'halted')
+  assert.match((await report()).problem ?? '', /has cosigned 2 entries/)
   assert.equal((await fetch(`${first.url}/log/checkpoint`)).status, 503)
 
   // As a witness it goes on.
