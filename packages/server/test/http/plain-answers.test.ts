@@ -35,6 +35,26 @@ const REQUESTS: readonly { name: string; status: number; of: (path: string) => s
     status: 400,
     of: (path) => `GET ${path} HTTP/1.1\r\nHost: a\r\nHost: b`,
   },
+  {
+    name: 'a page of a browser',
+    status: 200,
+    of: (path) => `GET ${path} HTTP/1.1\r\nHost: a\r\nAccept: text/html`,
+  },
+  {
+    name: 'an SD-JWT',
+    status: 200,
+    of: (path) => `GET ${path} HTTP/1.1\r\nHost: a\r\nACCEPT: APPLICATION/DC+SD-JWT, */*;q=0.1`,
+  },
+  {
+    name: 'an unknown agent',
+    status: 404,
+    of: (path) => `GET ${path.replace(/agent:\w+/, `agent:${'1'.repeat(24)}`)} HTTP/1.1\r\nHost: a`,
+  },
+  {
+    name: 'no agent',
+    status: 400,
+    of: (path) => `GET ${path.replace(/svc:agent:\w+/, 'x')} HTTP/1.1\r\nHost: a`,
+  },
   { name: 'no valid host', status: 400, of: (path) => `GET ${path} HTTP/1.1\r\nHost: a b` },
 ]
 
@@ -47,6 +67,11 @@ test('lookups and certificates have the same bytes with a query, which the route
       const answered = await bytesOf(service.url, of(path))
       assert.equal(answered, await bytesOf(service.url, of(`${path}?`)), `${name}: ${path}`)
       assert.ok(answered.startsWith(`HTTP/1.1 ${status} `), `${name}: ${answered}`)
+    }
+    const get = (spelling: string) =>
+      bytesOf(service.url, `GET ${path.replace(did, spelling)} HTTP/1.1\r\nHost: a`)
+    for (const spelling of [did.slice(-24), encodeURIComponent(did), did.replace(':', '%3a')]) {
+      assert.equal(await get(spelling), await get(did), spelling)
     }
   }
 })

@@ -37,43 +37,6 @@ async function answerOf(service: TestService, did: string) {
   return answer
 }
 
-test('a certificate answered before the router has the same bytes and headers as one through the router', async (t) => {
-  const service = await startTestService(t)
-  const did = await claimAgent(service, await service.operator.addVerifiedOwner())
-  await untilLogged(service, 1)
-  const answer = await routed(service, did)
-  assert.equal(answer.status, 200)
-  assert.match(answer.headers.join(), /content-type,application\/jwt,etag,"[\w-]{32}",/i)
-  const spellings = [did, did.slice(-24), encodeURIComponent(did), did.replace(':', '%3a')]
-  for (const spelling of spellings) {
-    for (const accept of ['*/*', 'application/jwt', 'text/html']) {
-      assert.deepEqual(await plain(service, spelling, ['Accept', accept]), answer, spelling)
-    }
-  }
-})
-
-test('requests that are not plain go through the router, with the same results', async (t) => {
-  const service = await startTestService(t)
-  const did = await claimAgent(service, await service.operator.addVerifiedOwner())
-  await untilLogged(service, 1)
-  const { headers, body } = await answerOf(service, did)
-  const etag = headers[headers.indexOf('etag') + 1] as string
-  assert.equal((await plain(service, did, ['If-None-Match', etag])).status, 304)
-  assert.equal((await plain(service, did, ['If-Match', '"another"'])).status, 412)
-  for (const accept of ['application/dc+sd-jwt', 'APPLICATION/DC+SD-JWT, application/jwt;q=0.1']) {
-    const sdJwt = await plain(service, did, ['ACCEPT', accept])
-    assert.deepEqual(sdJwt, await routed(service, did, ['Accept', accept]))
-    assert.equal(sdJwt.body, `${body}~`)
-  }
-  assert.equal((await plain(service, did, ['Host', 'a', 'Host', 'b'])).status, 400)
-  assert.equal((await plain(service, '1'.repeat(24))).status, 404)
-  for (const other of ['x', '', `${did}/x`]) {
-    const { status } = await plain(service, other)
-    assert.equal(status, (await routed(service, other)).status, other)
-    assert.notEqual(status, 200)
-  }
-})
-
 test('every change of an agent counts for the next certificate', async (t) => {
   let time = START
   const service = await startTestService(t, {}, () => time)
