@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict'
-import { subscribe, unsubscribe } from 'node:diagnostics_channel'
-import { type TestContext, test } from 'node:test'
-import type { FastifyInstance, FastifySchemaCompiler, RouteOptions } from 'fastify'
-import { startTestService } from '../../../../test/support/service.ts'
+import { test } from 'node:test'
+import type { FastifySchemaCompiler, RouteOptions } from 'fastify'
 import {
   compileSerializer,
   compileSerializerLazily,
   compileValidator,
   compileValidatorLazily,
 } from '../../src/http/compile-schemas.ts'
+import { startWith } from './support/start-with.ts'
 
 const ROUTE = { method: 'GET', url: '/' }
 const INVALID = { type: 'nothing' }
+const PREVIEWS = { PREVIEWS: 'card-formats,rate-limit' }
 
 test('every schema of every route compiles', async (t) => {
   const compiled: string[] = []
@@ -31,7 +31,7 @@ test('every schema of every route compiles', async (t) => {
     const { properties = {} } = (route.schema?.headers ?? {}) as { properties?: object }
     for (const name of Object.keys(properties)) assert.equal(name, name.toLowerCase())
   }
-  const service = await startWith(t, (app) => app.addHook('onRoute', onRoute))
+  const service = await startWith(t, PREVIEWS, (app) => app.addHook('onRoute', onRoute))
   const { paths } = (await (await fetch(`${service.url}/openapi.json`)).json()) as {
     paths: Record<string, Record<string, unknown>>
   }
@@ -49,7 +49,7 @@ for (const [part, schema] of [
   ['response', { response: { 200: INVALID } }],
 ] as const) {
   test(`a route with an invalid schema of its ${part} fails the check of all schemas`, async (t) => {
-    const started = startWith(t, (app) => {
+    const started = startWith(t, PREVIEWS, (app) => {
       const validatorCompiler = compileValidator as never
       const serializerCompiler = compileSerializer as never
       const handler = () => undefined
@@ -102,14 +102,3 @@ test('schemas are compiled on first use, not before', () => {
   assert.throws(() => validate({}), /type must be JSONType/)
   assert.throws(() => serialize({}), /schema is invalid/)
 })
-
-/** Starts a service with all previews, and changes its HTTP side before any route is registered. */
-async function startWith(t: TestContext, change: (app: FastifyInstance) => void) {
-  const onApp = (message: unknown) => change((message as { fastify: FastifyInstance }).fastify)
-  subscribe('fastify.initialization', onApp)
-  try {
-    return await startTestService(t, { PREVIEWS: 'card-formats,rate-limit' })
-  } finally {
-    unsubscribe('fastify.initialization', onApp)
-  }
-}
