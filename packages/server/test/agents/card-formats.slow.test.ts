@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { Card } from '@countersign/protocol'
-import { assertRefused, jsonOf } from '../../../../test/support/answer.ts'
+import { jsonOf } from '../../../../test/support/answer.ts'
 import { ask, askRaw } from '../../../../test/support/ask.ts'
 import { openApiOf } from '../../../../test/support/openapi.ts'
 import { ON_POSTGRES } from '../../../../test/support/postgres.ts'
@@ -247,17 +247,5 @@ test('every format uses the configured names of the deployment only', async (t) 
       assert.ok(text.includes('https://agents.example/agent/shopper'))
       if (accept === 'text/html') assert.match(text, /Certificate by Acme &amp; Sons/)
     }
-  }
-})
-
-test('the error for an unknown agent is JSON for every Accept header', async (t) => {
-  const { service } = await scene(t)
-  for (const accept of ['text/plain', 'text/html', '*/*']) {
-    for (const target of ['/api/agents/x/card', '/api/v1/agent/x/card']) {
-      const answer = await ask(service, target, { headers: { accept } })
-      assertRefused(answer, 400, 'VALIDATION_ERROR')
-    }
-    const unknown = `/api/agents/${'1'.repeat(24)}/card`
-    assertRefused(await ask(service, unknown, { headers: { accept } }), 404, 'NOT_FOUND')
   }
 })

@@ -1,22 +1,13 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import type { Assurance, GradeAnswer } from '@countersign/protocol'
-import { jsonOf } from '../../../../test/support/answer.ts'
-import { ask } from '../../../../test/support/ask.ts'
+import type { Assurance } from '@countersign/protocol'
 import { insertProvenChannel } from '../../../../test/support/channel-rows.ts'
 import { gradeChanges, untilGradeChanges } from '../../../../test/support/grade-events.ts'
-import {
-  claimAgent,
-  countersignd,
-  startTestService,
-  type TestService,
-} from '../../../../test/support/service.ts'
-import { signIn } from '../../../../test/support/signed-in.ts'
-import { unverifyOwner, verifyOwner } from '../../src/accounts/identity/record-verification.ts'
+import { claimAgent, startTestService } from '../../../../test/support/service.ts'
+import { verifyOwner } from '../../src/accounts/identity/record-verification.ts'
 import { agentByTail } from '../../src/agents/agent-table.ts'
 import { changeAgent } from '../../src/agents/changes/change-agent.ts'
 import { scheduleExpiry } from '../../src/channels/channel-lifecycle.ts'
-import type { ChannelRow, Tx } from '../../src/database/database.ts'
 import { loadPepper } from '../../src/secrets/secrets.ts'
 
 const DAY_MS = 86_400_000
@@ -35,44 +26,10 @@ async function setUp(t: TestContext, assurance: Assurance = 'substantial') {
     const verification = { provider, issuer: 'x', subject: 'y', assurance, expiresAt }
     return verifyOwner({ db, now, pepper }, owner, verification)
   }
-  const unverify = (provider: string) => unverifyOwner({ db, now }, owner, provider)
-  return { service, clock, now, owner, did, db, changes, verify, unverify }
+  return { service, clock, now, owner, did, db, changes, verify }
 }
 
 const domain = { id: 'ch_1', kind: 'domain', handle_or_domain: 'ada.example', tier: 2 } as const
-
-/** Changes a channel of an agent and records the event in the same transaction, as checks do. */
-function changeChannel(
-  { operator }: TestService,
-  did: string,
-  at: number,
-  change: (tx: Tx, tail: string) => Promise<unknown>,
-  type: 'channel.verified' | 'channel.stale' | 'channel.removed',
-): Promise<void> {
-  return operator.db.write(async (tx) => {
-    const tail = did.slice(-24)
-    await change(tx, tail)
-    await changeAgent(tx, tail, { type, channel: domain, reason: 'not-found', isSilent: true }, at)
-  })
-}
-
-function patch(values: Partial<ChannelRow>) {
-  return (tx: Tx) => tx.db.updateTable('channels').set(values).execute()
-}
-
-test('a verification that changes the grade records a grade event, and one that does not records none', async (t) => {
-  const { changes, verify, unverify } = await setUp(t, 'low')
-  assert.deepEqual(await changes(), [], 'a claim records no grade change')
-  await verify('mitid', 'high')
-  assert.deepEqual(await changes(), ['D>C'])
-  await verify('mitid', 'high')
-  await verify('idme', 'substantial')
-  await unverify('idme')
-  await unverify('in-person')
-  assert.deepEqual(await changes(), ['D>C'])
-  await unverify('mitid')
-  assert.deepEqual(await changes(), ['D>C', 'C>E'])
-})
 
 test('the expiry of a verification changes the grade on time, without a request', async (t) => {
   const { clock, now, did, db, changes, verify } = await setUp(t, 'low')
@@ -100,68 +57,15 @@ test('a new agent gets the grade that its owner has at the time of the claim', a
   assert.equal(await grade(await claimAgent(service, owner)), 'D')
 })
 
-test('a status change by the owner or the operator records the grade change', async (t) => {
-  const { service, owner, did, changes } = await setUp(t)
-  const ada = await signIn(service, owner)
-  const agent = `/api/account/agents/${did}`
-  for (const verb of ['suspend', 'reactivate']) await ada.post(`${agent}/${verb}`)
-  assert.deepEqual(await changes(), ['C>E', 'E>C'])
-  const { code, stderr } = await countersignd(service.env, 'agent', 'suspend', did)
-  assert.equal(code, 0, stderr)
-  assert.equal((await ada.post(`${agent}/revoke`)).status, 200)
-  assert.deepEqual(
-    await changes(),
-    ['C>E', 'E>C', 'C>E'],
-    'the grade of a revoked agent is E, like that of a suspended one',
-  )
-})
-
-test('a channel that is proven, goes stale, is proven again or is removed changes the grade in the same transaction', async (t) => {
-  const { service, now, owner, did, changes } = await setUp(t)
-  const change = (run: (tx: Tx, tail: string) => Promise<unknown>, type: 'verified' | 'stale') =>
-    changeChannel(service, did, now(), run, `channel.${type}`)
-  await change((tx, tail) => insertProvenChannel(tx, tail, domain), 'verified')
-  assert.deepEqual(await changes(), ['C>A'])
-  await change(patch({ stale_since: now() }), 'stale')
-  assert.deepEqual(await changes(), ['C>A', 'A>C'])
-  await change(patch({ stale_since: null, verified_at: now() }), 'verified')
-  const chat = { kind: 'bluesky', handle_or_domain: 'ada.bsky.social', tier: 1 } as const
-  await change((tx, tail) => insertProvenChannel(tx, tail, chat), 'verified')
-  assert.deepEqual(await changes(), ['C>A', 'A>C', 'C>A'], 'a second, weaker one adds nothing')
-
-  const ada = await signIn(service, owner)
-  const gone = await ada.send('DELETE', `/api/account/agents/${did}/channels/ch_1`)
-  assert.equal(gone.status, 204, gone.text)
-  assert.deepEqual((await changes()).slice(3), ['A>B'])
-  const answer = jsonOf<GradeAnswer>(await ask(service, `/api/agents/${did}/grade`))
-  assert.deepEqual([answer.grade, answer.evidence.channel?.kind], ['B', 'bluesky'])
-})
-
 test('the expiry of a channel changes the grade on time, without a request', async (t) => {
-  const { service, clock, now, did, db } = await setUp(t)
+  const { clock, now, did, db } = await setUp(t)
   const freshUntil = now() + 90 * DAY_MS
-  const proven = { ...domain, fresh_until: freshUntil }
-  await changeChannel(
-    service,
-    did,
-    now(),
-    async (tx, tail) => {
-      await insertProvenChannel(tx, tail, proven)
-      await scheduleExpiry(tx, domain.id, freshUntil)
-    },
-    'channel.verified',
-  )
+  await db.write(async (tx) => {
+    const tail = did.slice(-24)
+    await insertProvenChannel(tx, tail, { ...domain, fresh_until: freshUntil })
+    await scheduleExpiry(tx, domain.id, freshUntil)
+    await changeAgent(tx, tail, { type: 'channel.verified', channel: domain }, now())
+  })
   clock.ahead = 90 * DAY_MS
   await untilGradeChanges(db.read, did, ['C>A', 'A>C'])
-})
-
-test('grade changes of a suspended agent are recorded once it is active again', async (t) => {
-  const { service, owner, did, changes, verify, unverify } = await setUp(t, 'low')
-  const ada = await signIn(service, owner)
-  await ada.post(`/api/account/agents/${did}/suspend`)
-  await verify('mitid', 'high')
-  await unverify('in-person')
-  assert.deepEqual(await changes(), ['D>E'])
-  await ada.post(`/api/account/agents/${did}/reactivate`)
-  assert.deepEqual(await changes(), ['D>E', 'E>C'])
 })

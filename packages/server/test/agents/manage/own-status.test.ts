@@ -51,13 +51,23 @@ test('an owner can revoke, but not reactivate, an agent that the operator suspen
   assert.equal((await showAgent(owner, did)).statusSetBy, 'operator')
   const answer = await unchanged(service, () => owner.post(`${AGENTS}/${did}/reactivate`))
   assertRefused(answer, 403, 'FORBIDDEN', /operator/)
+  await setStatus(service, did, 'active', null, 'operator')
+  agentIn(await owner.post(`${AGENTS}/${did}/suspend`))
+  agentIn(await owner.post(`${AGENTS}/${did}/reactivate`))
+  await setStatus(service, did, 'suspended', 'abuse', 'operator')
   assert.equal(agentIn(await owner.post(`${AGENTS}/${did}/revoke`)).status, 'revoked')
 })
 
-test('of suspensions that come at once, one happens', async (t) => {
-  const { owner, did } = await startWithAgent(t)
+test('of concurrent revocations one succeeds, with one event and one grade event', async (t) => {
+  const { service, owner, did } = await startWithAgent(t)
   const answers = await Promise.all(
-    Array.from({ length: 10 }, () => owner.post(`${AGENTS}/${did}/suspend`)),
+    Array.from({ length: 25 }, () => owner.post(`${AGENTS}/${did}/revoke`)),
   )
   assert.equal(answers.filter(({ status }) => status === 200).length, 1)
+  const { read } = service.operator.db
+  const events = await read.selectFrom('events').select('type').orderBy('seq').execute()
+  assert.deepEqual(
+    events.map(({ type }) => type),
+    ['owner.identity_verified', 'agent.claimed', 'agent.revoked', 'agent.grade_changed'],
+  )
 })
