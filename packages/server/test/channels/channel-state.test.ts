@@ -69,90 +69,7 @@ class CheckedChannel {
   }
 }
 
-suite('three failures over 72 hours', () => {
-  test('make a channel stale, and not before', () => {
-    const checked = new CheckedChannel()
-    for (const [hour, due] of [
-      [24, 48],
-      [48, 72],
-      [72, 96],
-    ] as const) {
-      const { event, dueAt } = checked.at(hour, ABSENT)
-      assert.deepEqual([event, dueAt], [null, START + due * HOUR])
-    }
-    const { event, dueAt, patch } = checked.at(96, ABSENT)
-    assert.deepEqual([event, dueAt], ['stale', null])
-    assert.equal(patch.stale_since, START + 96 * HOUR)
-  })
-
-  test('make it stale after exactly 72 hours, whenever the checks in between ran', () => {
-    const checked = new CheckedChannel()
-    checked.at(24, ABSENT)
-    checked.at(47, ABSENT)
-    checked.at(70, ABSENT)
-    assert.equal(checked.at(90, ABSENT).dueAt, START + 96 * HOUR)
-    assert.equal(checked.at(96, ABSENT).event, 'stale')
-  })
-
-  test('must be three: two failures are not enough, however far apart', () => {
-    const checked = new CheckedChannel()
-    checked.at(24, ABSENT)
-    assert.equal(checked.at(24 * 20, ABSENT).event, null)
-    assert.equal(checked.at(24 * 21, ABSENT).event, 'stale')
-  })
-
-  test('count once within 12 hours, so that repeated requests are one failure', () => {
-    const checked = new CheckedChannel()
-    for (let hour = 24; hour < 36; hour++) {
-      assert.equal(
-        checked.at(hour, ABSENT).dueAt,
-        START + 48 * HOUR,
-        'the daily check stays scheduled',
-      )
-    }
-    assert.equal(checked.row.failures, 1)
-    for (let hour = 36; hour < 96; hour++) assert.equal(checked.at(hour, ABSENT).event, null)
-    assert.equal(checked.at(96, ABSENT).event, 'stale')
-  })
-
-  test('start over once the proof is found again', () => {
-    const checked = new CheckedChannel()
-    for (const hour of [24, 48, 72]) checked.at(hour, ABSENT)
-    checked.at(80, KNOWN)
-    const { failures, failing_since, failed_at } = checked.row
-    assert.deepEqual([failures, failing_since, failed_at], [0, null, null])
-    for (const hour of [96, 120, 144]) assert.equal(checked.at(hour, ABSENT).event, null)
-    assert.equal(checked.at(168, ABSENT).event, 'stale')
-  })
-
-  test('count absence only: an unreachable place neither adds a failure nor resets them', () => {
-    const checked = new CheckedChannel()
-    checked.at(24, ABSENT)
-    for (let hour = 25; hour < 200; hour++) {
-      const { patch, event, dueAt } = checked.at(hour, UNREACHABLE)
-      assert.deepEqual([patch, event, dueAt], [{}, null, START + (hour + 1) * HOUR])
-    }
-    checked.at(200, ABSENT)
-    assert.equal(checked.at(224, ABSENT).event, 'stale')
-  })
-})
-
 suite('the expiry after 90 days', () => {
-  test('is not extended by finding the same proof again', () => {
-    const checked = new CheckedChannel()
-    for (let day = 1; day < 90; day++) checked.at(24 * day, KNOWN)
-    assert.equal(checked.row.fresh_until, START + FRESH_FOR)
-    assert.equal(isVerified(checked.row, START + FRESH_FOR - 1), true)
-    assert.equal(isVerified(checked.row, START + FRESH_FOR), false)
-  })
-
-  test('comes before a third failure at the same time, so that the reason is the expiry', () => {
-    const checked = new CheckedChannel()
-    for (const day of [87, 88, 89]) checked.at(24 * day, ABSENT)
-    const { patch, event, dueAt } = checked.at(24 * 90, ABSENT)
-    assert.deepEqual([patch, event, dueAt], [{}, null, null])
-  })
-
   test('is extended only by a fresh token, which replaces the one before it', () => {
     const expires = START + 95 * DAY
     const checked = new CheckedChannel(channel({ proof_token: 'new', proof_expires_at: expires }))
@@ -176,15 +93,6 @@ suite('the expiry after 90 days', () => {
 })
 
 suite('the next check', () => {
-  test('is not scheduled for a stale channel, whatever a check found', () => {
-    const stale = channel({ stale_since: START + DAY })
-    for (const result of [KNOWN, ABSENT, UNREACHABLE]) {
-      const { event, dueAt, patch } = applyCheckResult(stale, result, FRESH_FOR, START + 2 * DAY)
-      assert.deepEqual([event, dueAt], [null, null])
-      assert.equal({ ...stale, ...patch }.stale_since, START + DAY)
-    }
-  })
-
   test('of an open token comes a few times on the first day, then daily until the token expires', () => {
     const rows = [channel(PENDING), channel({ ...PENDING, verified_at: START, stale_since: START })]
     for (const row of rows) {
