@@ -21,7 +21,8 @@ import { startWithProviders } from './with-providers.ts'
 interface Case {
   readonly name: string
   readonly wrong: Misbehaviour
-  readonly code: CallbackFailure
+  /** By default `invalid-response`. */
+  readonly code?: CallbackFailure
   readonly settings?: object
 }
 
@@ -50,7 +51,6 @@ const CASES: readonly Case[] = [
       ...algorithms('none', 'ES256'),
       sign: async (claims) => `${base64url({ alg: 'none' })}.${base64url(claims)}.`,
     },
-    code: 'invalid-response',
   },
   {
     name: 'alg none with an unrelated signature',
@@ -58,12 +58,10 @@ const CASES: readonly Case[] = [
       ...algorithms('none'),
       sign: async (claims) => `${base64url({ alg: 'none' })}.${base64url(claims)}.AAAA`,
     },
-    code: 'invalid-response',
   },
   {
     name: 'a signature by another key under the right kid',
     wrong: { sign: (claims) => signed(claims, newKeys().privateKey) },
-    code: 'invalid-response',
   },
   {
     name: 'a signature over other claims',
@@ -73,12 +71,10 @@ const CASES: readonly Case[] = [
         return `${header}.${base64url(claims)}.${signature}`
       },
     },
-    code: 'invalid-response',
   },
   {
     name: 'a key that the provider does not list',
     wrong: { sign: (claims) => signed(claims, newKeys().privateKey, { kid: 'key-2' }) },
-    code: 'invalid-response',
   },
   {
     name: "a key embedded in the token's header",
@@ -88,7 +84,6 @@ const CASES: readonly Case[] = [
         return signed(claims, privateKey, { jwk: publicKey.export({ format: 'jwk' }) })
       },
     },
-    code: 'invalid-response',
   },
   {
     name: 'HS256 with the public key as the secret',
@@ -99,7 +94,6 @@ const CASES: readonly Case[] = [
           alg: 'HS256',
         }),
     },
-    code: 'invalid-response',
   },
   {
     name: 'HS256 with the client secret',
@@ -107,69 +101,33 @@ const CASES: readonly Case[] = [
       ...algorithms('HS256'),
       sign: (claims) => signed(claims, Buffer.from(CLIENT_SECRET.padEnd(32)), { alg: 'HS256' }),
     },
-    code: 'invalid-response',
   },
-  {
-    name: 'an ID token for another client',
-    wrong: claim({ aud: 'another' }),
-    code: 'invalid-response',
-  },
+  { name: 'an ID token for another client', wrong: claim({ aud: 'another' }) },
   {
     name: 'an ID token for several clients, issued to another',
     wrong: claim({ aud: [CLIENT_ID, 'another'], azp: 'another' }),
-    code: 'invalid-response',
   },
-  {
-    name: 'the nonce of another flow',
-    wrong: claim({ nonce: 'another' }),
-    code: 'invalid-response',
-  },
-  { name: 'no nonce', wrong: without('nonce'), code: 'invalid-response' },
-  {
-    name: 'an ID token of another issuer',
-    wrong: claim({ iss: 'https://elsewhere.example' }),
-    code: 'invalid-response',
-  },
-  { name: 'no subject', wrong: without('sub'), code: 'invalid-response' },
-  { name: 'an expired ID token', wrong: claim({ exp: now() - 3600 }), code: 'invalid-response' },
-  { name: 'an ID token without exp', wrong: without('exp'), code: 'invalid-response' },
-  {
-    name: 'an ID token whose nbf is in the future',
-    wrong: claim({ nbf: now() + 3600 }),
-    code: 'invalid-response',
-  },
-  {
-    name: 'no auth_time although max_age was requested',
-    wrong: without('auth_time'),
-    code: 'invalid-response',
-  },
+  { name: 'the nonce of another flow', wrong: claim({ nonce: 'another' }) },
+  { name: 'no nonce', wrong: without('nonce') },
+  { name: 'an ID token of another issuer', wrong: claim({ iss: 'https://elsewhere.example' }) },
+  { name: 'no subject', wrong: without('sub') },
+  { name: 'an expired ID token', wrong: claim({ exp: now() - 3600 }) },
+  { name: 'an ID token without exp', wrong: without('exp') },
+  { name: 'an ID token whose nbf is in the future', wrong: claim({ nbf: now() + 3600 }) },
+  { name: 'no auth_time although max_age was requested', wrong: without('auth_time') },
   {
     name: 'no auth_time although it is required',
     wrong: without('auth_time'),
     settings: { maxAge: undefined, requireAuthTime: true },
-    code: 'invalid-response',
   },
-  {
-    name: 'a sign-in that is too old',
-    wrong: claim({ auth_time: now() - 600 }),
-    code: 'invalid-response',
-  },
-  {
-    name: 'a lower acr than requested',
-    wrong: claim({ acr: 'urn:test:low' }),
-    code: 'too-weak',
-  },
+  { name: 'a sign-in that is too old', wrong: claim({ auth_time: now() - 600 }) },
+  { name: 'a lower acr than requested', wrong: claim({ acr: 'urn:test:low' }), code: 'too-weak' },
   { name: 'no acr', wrong: without('acr'), code: 'too-weak' },
   {
     name: 'no ID token at all',
     wrong: { token: ({ id_token: _, ...rest }) => ({ status: 200, body: rest }) },
-    code: 'invalid-response',
   },
-  {
-    name: 'a malformed ID token',
-    wrong: { sign: async () => 'not.a-token' },
-    code: 'invalid-response',
-  },
+  { name: 'a malformed ID token', wrong: { sign: async () => 'not.a-token' } },
   {
     name: 'a token endpoint that fails',
     wrong: { token: () => ({ status: 500, body: { secret: 'of-the-provider' } }) },
@@ -193,37 +151,22 @@ const CASES: readonly Case[] = [
     code: 'used',
   },
   { name: 'no keys', wrong: { keys: () => ({ status: 503, body: {} }) }, code: 'unavailable' },
-  {
-    name: 'an empty list of keys',
-    wrong: { keys: () => ({ status: 200, body: { keys: [] } }) },
-    code: 'invalid-response',
-  },
-  {
-    name: 'the state of another flow',
-    wrong: { back: (query) => query.set('state', 'another') },
-    code: 'invalid-response',
-  },
-  { name: 'no state', wrong: { back: (query) => query.delete('state') }, code: 'invalid-response' },
+  { name: 'an empty list of keys', wrong: { keys: () => ({ status: 200, body: { keys: [] } }) } },
+  { name: 'the state of another flow', wrong: { back: (query) => query.set('state', 'another') } },
+  { name: 'no state', wrong: { back: (query) => query.delete('state') } },
   {
     name: 'the response of another provider (mix-up attack)',
     wrong: { back: (query) => query.set('iss', 'https://elsewhere.example') },
-    code: 'invalid-response',
   },
   {
     name: 'a response without iss from a provider that announces it',
     wrong: { back: (query) => query.delete('iss') },
-    code: 'invalid-response',
   },
-  {
-    name: 'two codes',
-    wrong: { back: (query) => query.append('code', 'another') },
-    code: 'invalid-response',
-  },
-  { name: 'no code', wrong: { back: (query) => query.delete('code') }, code: 'invalid-response' },
+  { name: 'two codes', wrong: { back: (query) => query.append('code', 'another') } },
+  { name: 'no code', wrong: { back: (query) => query.delete('code') } },
   {
     name: 'tokens in the callback URL',
     wrong: { back: (query) => query.set('id_token', 'e30.e30.') },
-    code: 'invalid-response',
   },
   {
     name: 'access_denied',
@@ -255,7 +198,7 @@ test('invalid responses of a provider are rejected, and nothing is recorded', as
     servers.map(({ url }, i) => ({ ...providerAt(url, `case-${i}`), ...CASES[i]?.settings })),
   )
   const owner = await signInNewcomer(service)
-  for (const [i, { name, code }] of CASES.entries()) {
+  for (const [i, { name, code = 'invalid-response' }] of CASES.entries()) {
     await t.test(name, async () => {
       const { browser, redirect } = await beginIdentity(owner, `case-${i}`)
       const back = servers[i]?.authorize(redirect) as URL
