@@ -3,7 +3,6 @@ import { type TestContext, test } from 'node:test'
 import { Agent, agentSignIn, newKey, Registry } from '@countersign/sdk'
 import { PATIENT_CLIENT } from '../../../test/support/patient-client.ts'
 import { claimAgent, startTestService } from '../../../test/support/service.ts'
-import { setStatus } from '../../../test/support/set-status.ts'
 import { fetchGateway } from './support/fetch-gateway.ts'
 
 const AUDIENCE = 'https://shop.example'
@@ -76,15 +75,6 @@ test('an invalid session token is ignored, and the header is used', async (t) =>
   // A gateway without sessions ignores tokens.
   const deaf = fetchGateway({ service: registry })
   assert.equal((await deaf(bearer(token))).status, 401)
-})
-
-test('a revoked agent is refused although its session is still valid', async (t) => {
-  const { service, registry, sessions, did, token } = await start(t)
-  const visit = fetchGateway({ service: registry, sessions, policy: { cacheSeconds: 0 } })
-  assert.equal((await visit(bearer(token))).status, 200)
-  await setStatus(service, did, 'revoked')
-  const { status, decision } = await visit(bearer(token))
-  assert.deepEqual([status, decision.reasons[0].code], [403, 'status-refused'])
 })
 
 test('callers that only name an agent do not use up the rate limit of its sessions', async (t) => {

@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Compile } from 'typebox/compile'
-import { claimRequestSchema, claimResponseSchema, namingFor } from '../../src/index.ts'
-import { DID } from '../support/documents.ts'
+import { claimRequestSchema, namingFor } from '../../src/index.ts'
 import { assertRefusesBodies, assertTakesBodies, readRequests } from '../support/requests.ts'
-import { assertRefuses, assertRequires } from '../support/schema.ts'
 import { forEachCase, readVectors, type TextCase, textOf } from '../support/vectors.ts'
 
 const naming = namingFor()
@@ -34,15 +32,4 @@ test('under another short name the claim takes that deployment’s tokens and no
   const token = String(cases.body.claimToken)
   assert.equal(acme.Check(cases.body), false)
   assert.ok(acme.Check({ ...cases.body, claimToken: token.replace('svc', 'acme') }))
-})
-
-test('the answer to a claim is success, a message and the DID (contract 4.4)', () => {
-  const response = claimResponseSchema(naming)
-  const answer = { success: true, message: 'Claimed.', svcDid: DID }
-  assertRequires(response, answer)
-  assertRefuses(response, answer, [
-    { success: false },
-    { svcDid: DID.slice(10) },
-    { message: null },
-  ])
 })
