@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { ChannelFact } from '@countersign/protocol'
+import type { ChannelEvidence } from '@countersign/protocol'
 import { appendAgentEvent, appendEvent } from '../../packages/server/src/database/event-table.ts'
 import { insertProvenChannel } from './channel-rows.ts'
 import type { TestService } from './service.ts'
@@ -10,7 +10,7 @@ export interface ProfileOfTest {
   readonly username?: string
   readonly displayName?: string
   readonly description?: string
-  readonly channels?: readonly (Pick<ChannelFact, 'kind' | 'handleOrDomain' | 'tier'> & {
+  readonly channels?: readonly (Pick<ChannelEvidence, 'kind' | 'handleOrDomain' | 'tier'> & {
     readonly freshUntil?: number
   })[]
 }

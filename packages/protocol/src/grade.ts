@@ -9,7 +9,7 @@ export type Points = 0 | 1 | 2
 export type Tier = 1 | 2
 
 /** An owner's identity verification. Times in milliseconds since 1970. */
-export interface VerificationFact {
+export interface VerificationEvidence {
   readonly provider: string
   readonly assurance: Assurance
   readonly verifiedAt: number
@@ -17,7 +17,7 @@ export interface VerificationFact {
 }
 
 /** A verified channel of an agent. Times in milliseconds since 1970. */
-export interface ChannelFact {
+export interface ChannelEvidence {
   readonly kind: string
   readonly handleOrDomain: string
   readonly tier: Tier
@@ -29,8 +29,8 @@ export interface ChannelFact {
 /** The evidence for a grade. */
 export interface GradeInput {
   readonly status: AgentStatus
-  readonly verifications: readonly VerificationFact[]
-  readonly channels: readonly ChannelFact[]
+  readonly verifications: readonly VerificationEvidence[]
+  readonly channels: readonly ChannelEvidence[]
   /** Milliseconds since 1970: evidence that has expired by then does not count. */
   readonly now: number
 }
@@ -43,8 +43,8 @@ export interface GradeResult {
   readonly gradeIsFallback: boolean
   readonly points: { readonly identity: Points; readonly reach: Points }
   readonly evidence: {
-    readonly verification: VerificationFact | null
-    readonly channel: ChannelFact | null
+    readonly verification: VerificationEvidence | null
+    readonly channel: ChannelEvidence | null
   }
   /** The next step to a better grade; null for an A, and for a certificate that is not active. */
   readonly next: { readonly grade: Grade; readonly step: string } | null
@@ -73,21 +73,21 @@ export function gradeOf(input: GradeInput): GradeResult {
 }
 
 /** Whether a verification has not expired. @param now milliseconds since 1970 */
-export function isCurrent(verification: VerificationFact, now: number): boolean {
+export function isCurrent(verification: VerificationEvidence, now: number): boolean {
   return verification.expiresAt === null || verification.expiresAt > now
 }
 
 /** Whether a channel is fresh. @param now milliseconds since 1970 */
-export function isFresh(channel: ChannelFact, now: number): boolean {
+export function isFresh(channel: ChannelEvidence, now: number): boolean {
   return channel.freshUntil === null || channel.freshUntil > now
 }
 
 /** The current verification with the highest assurance; the most recent of several. */
 export function strongestVerification(
-  verifications: readonly VerificationFact[],
+  verifications: readonly VerificationEvidence[],
   now: number,
-): VerificationFact | null {
-  let best: VerificationFact | null = null
+): VerificationEvidence | null {
+  let best: VerificationEvidence | null = null
   for (const each of verifications) {
     if (!isCurrent(each, now)) continue
     const gain = best === null ? 1 : rank(each.assurance) - rank(best.assurance)
@@ -96,8 +96,11 @@ export function strongestVerification(
   return best
 }
 
-function strongestChannel(channels: readonly ChannelFact[], now: number): ChannelFact | null {
-  let best: ChannelFact | null = null
+function strongestChannel(
+  channels: readonly ChannelEvidence[],
+  now: number,
+): ChannelEvidence | null {
+  let best: ChannelEvidence | null = null
   for (const each of channels) {
     if (!isFresh(each, now)) continue
     const gain = best === null ? 1 : each.tier - best.tier
@@ -110,7 +113,7 @@ function rank(assurance: Assurance): number {
   return ASSURANCES.indexOf(assurance)
 }
 
-function identityPoints(verification: VerificationFact | null): Points {
+function identityPoints(verification: VerificationEvidence | null): Points {
   if (verification === null) return 0
   return verification.assurance === 'low' ? 1 : 2
 }

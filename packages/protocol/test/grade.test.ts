@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import {
   AGENT_STATUSES,
   ASSURANCES,
-  type ChannelFact,
+  type ChannelEvidence,
   GRADE_POLICY_VERSION,
   type GradeInput,
   type GradeResult,
@@ -13,7 +13,7 @@ import {
   isFresh,
   strongestVerification,
   type Tier,
-  type VerificationFact,
+  type VerificationEvidence,
 } from '../src/index.ts'
 import { type Case, forEachCase, readVectors } from './support/vectors.ts'
 
@@ -26,8 +26,8 @@ interface GradeCase extends Case {
 }
 const vectors = readVectors<{
   now: number
-  verifications: Record<string, VerificationFact>
-  channels: Record<string, ChannelFact>
+  verifications: Record<string, VerificationEvidence>
+  channels: Record<string, ChannelEvidence>
   cases: GradeCase[]
 }>('grade.json')
 
@@ -66,13 +66,13 @@ test('the cases cover each of the nine cells, and are of the policy that is in f
 
 const NOW = 1_000_000
 const moment = fc.integer({ min: NOW - 50, max: NOW + 50 })
-const verification: fc.Arbitrary<VerificationFact> = fc.record({
+const verification: fc.Arbitrary<VerificationEvidence> = fc.record({
   provider: fc.constantFrom('github', 'eid', 'kyc'),
   assurance: fc.constantFrom(...ASSURANCES),
   verifiedAt: moment,
   expiresAt: fc.option(moment),
 })
-const channel: fc.Arbitrary<ChannelFact> = fc.record({
+const channel: fc.Arbitrary<ChannelEvidence> = fc.record({
   kind: fc.constantFrom('domain', 'chat'),
   handleOrDomain: fc.constantFrom('agents.example', '@ada'),
   tier: fc.constantFrom<Tier>(1, 2),
@@ -152,7 +152,7 @@ test('the next step, once taken, reaches the grade that it promises', () => {
   })
 })
 
-const substantial: VerificationFact = {
+const substantial: VerificationEvidence = {
   provider: 'eid',
   assurance: 'substantial',
   verifiedAt: NOW,
@@ -165,7 +165,7 @@ test('the strongest verification is current, and none is stronger or as strong a
     const current = verifications.filter((each) => isCurrent(each, NOW))
     if (best === null) return assert.equal(current.length, 0)
     assert.ok(current.includes(best))
-    const worth = (each: VerificationFact) =>
+    const worth = (each: VerificationEvidence) =>
       ASSURANCES.indexOf(each.assurance) * 1e9 + each.verifiedAt
     assert.equal(worth(best), Math.max(...current.map(worth)))
   })

@@ -1,12 +1,12 @@
 import { createHash, createPrivateKey } from 'node:crypto'
 import {
   type AgentStatus,
-  type ChannelFact,
+  type ChannelEvidence,
   decodeKey,
   keyThumbprint,
   randomTail,
   type Tail,
-  type VerificationFact,
+  type VerificationEvidence,
 } from '@countersign/protocol'
 import type { PrivateJwk } from '@countersign/sdk'
 
@@ -24,7 +24,7 @@ export interface MockKey {
 interface MockOwner {
   readonly displayName: string
   readonly username: string
-  readonly verifications: readonly VerificationFact[]
+  readonly verifications: readonly VerificationEvidence[]
 }
 
 /** An agent of the mock. It never changes. */
@@ -34,7 +34,7 @@ export interface MockAgent {
   readonly tail: Tail
   readonly status: AgentStatus
   readonly statusReason: string | null
-  readonly channels: readonly ChannelFact[]
+  readonly channels: readonly ChannelEvidence[]
   readonly owner: MockOwner | null
   /** Oldest first; the last one is the current one. */
   readonly keys: readonly MockKey[]
@@ -55,7 +55,7 @@ interface Traits {
   readonly status?: AgentStatus
   readonly statusReason?: string
   readonly owner?: MockOwner | null
-  readonly channels?: readonly ChannelFact[]
+  readonly channels?: readonly ChannelEvidence[]
   /** How many keys it has had. */
   readonly keys?: number
 }
@@ -105,19 +105,23 @@ export function currentKey({ keys }: MockAgent): MockKey {
   return keys.at(-1) as MockKey
 }
 
-function owner(username: string, ...verifications: readonly VerificationFact[]): MockOwner {
+function owner(username: string, ...verifications: readonly VerificationEvidence[]): MockOwner {
   const displayName = `${username.charAt(0).toUpperCase()}${username.slice(1)}`
   return { displayName, username, verifications }
 }
 
 function verification(
   provider: string,
-  assurance: VerificationFact['assurance'],
-): VerificationFact {
+  assurance: VerificationEvidence['assurance'],
+): VerificationEvidence {
   return { provider, assurance, verifiedAt: CLAIMED_AT, expiresAt: null }
 }
 
-function channel(kind: string, handleOrDomain: string, tier: ChannelFact['tier']): ChannelFact {
+function channel(
+  kind: string,
+  handleOrDomain: string,
+  tier: ChannelEvidence['tier'],
+): ChannelEvidence {
   return { kind, handleOrDomain, tier, checkedAt: CLAIMED_AT, freshUntil: null }
 }
 

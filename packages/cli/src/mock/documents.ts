@@ -15,7 +15,7 @@ import {
   type KeySet,
   type Lookup,
   type Naming,
-  type VerificationFact,
+  type VerificationEvidence,
 } from '@countersign/protocol'
 import { CLAIMED_AT, currentKey, type MockAgent } from './agents.ts'
 
@@ -34,7 +34,7 @@ export function didOfMock({ naming }: MockSite, { tail }: MockAgent): string {
   return didOf(naming, tail)
 }
 
-function currentVerification({ now }: MockSite, { owner }: MockAgent): VerificationFact | null {
+function currentVerification({ now }: MockSite, { owner }: MockAgent): VerificationEvidence | null {
   return owner?.verifications.find((each) => isCurrent(each, now())) ?? null
 }
 
@@ -226,10 +226,10 @@ function ownerOf({ owner }: MockAgent) {
   return owner && { displayName: owner.displayName, username: owner.username }
 }
 
-function verifiedBy({ provider }: VerificationFact) {
+function verifiedBy({ provider }: VerificationEvidence) {
   return { provider, label: provider, verifiedAt: SINCE }
 }
 
-function developmentMark(verification: VerificationFact | null) {
+function developmentMark(verification: VerificationEvidence | null) {
   return verification?.provider === 'development' ? { developmentOnly: true } : {}
 }

@@ -1,5 +1,5 @@
 import {
-  type ChannelFact,
+  type ChannelEvidence,
   type Grade,
   gradeOf,
   type OwnerAgent,
@@ -36,8 +36,8 @@ export function useProjectedGrade(did: string, { status }: OwnerAgent): Projecte
       expiresAt: expiresAt === null ? null : Date.parse(expiresAt),
     }),
   )
-  const gradeWith = (facts: readonly ChannelFact[]) =>
-    gradeOf({ status, verifications, channels: facts, now: Date.now() }).grade
+  const gradeWith = (channels: readonly ChannelEvidence[]) =>
+    gradeOf({ status, verifications, channels, now: Date.now() }).grade
   const proven = channels.filter(({ state }) => state === 'verified')
 
   return {
@@ -53,7 +53,7 @@ function channelFactOf({
   tier,
   checkedAt,
   freshUntil,
-}: OwnerChannel): ChannelFact {
+}: OwnerChannel): ChannelEvidence {
   return {
     kind,
     handleOrDomain,
@@ -63,6 +63,6 @@ function channelFactOf({
   }
 }
 
-function another(tier: Tier): ChannelFact {
+function another(tier: Tier): ChannelEvidence {
   return { kind: '', handleOrDomain: '', tier, checkedAt: Date.now(), freshUntil: null }
 }

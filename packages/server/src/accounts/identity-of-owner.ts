@@ -1,12 +1,12 @@
-import { isCurrent, strongestVerification, type VerificationFact } from '@countersign/protocol'
+import { isCurrent, strongestVerification, type VerificationEvidence } from '@countersign/protocol'
 import type { Site } from '../base/site.ts'
 
 /** The verifications of an owner. */
 interface VerifiedOwner {
   /** Oldest first. May include expired ones. */
-  readonly verifications: readonly VerificationFact[]
+  readonly verifications: readonly VerificationEvidence[]
   /** The strongest of them, expired or not. */
-  readonly strongest: VerificationFact | null
+  readonly strongest: VerificationEvidence | null
 }
 
 /** The identity level of an owner without a current verification (contract 4.3). */
@@ -29,9 +29,9 @@ export function identityLevelOf(owner: VerifiedOwner, now: number): string {
 export function latestVerification(
   { verifications }: Pick<VerifiedOwner, 'verifications'>,
   now: number,
-): VerificationFact | null {
+): VerificationEvidence | null {
   const current = verifications.filter((each) => isCurrent(each, now))
-  return current.reduce<VerificationFact | null>(
+  return current.reduce<VerificationEvidence | null>(
     (latest, each) => (latest === null || each.verifiedAt >= latest.verifiedAt ? each : latest),
     null,
   )

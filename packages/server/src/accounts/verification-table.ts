@@ -1,4 +1,4 @@
-import type { VerificationFact } from '@countersign/protocol'
+import type { VerificationEvidence } from '@countersign/protocol'
 import type { Db, IdentityVerificationRow } from '../database/database.ts'
 import { prepared } from '../database/prepared.ts'
 
@@ -21,7 +21,7 @@ export type VerificationOfOwner = Pick<
   'owner_id' | 'provider' | 'assurance' | 'verified_at' | 'expires_at' | 'published_name'
 >
 
-export function factsOfVerification(row: VerificationOfOwner): VerificationFact {
+export function evidenceOfVerification(row: VerificationOfOwner): VerificationEvidence {
   return {
     provider: row.provider,
     assurance: row.assurance,

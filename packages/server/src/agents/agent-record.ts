@@ -1,9 +1,9 @@
 import type {
   AgentStatus,
-  ChannelFact,
+  ChannelEvidence,
   DirectorySignature,
   Tail,
-  VerificationFact,
+  VerificationEvidence,
 } from '@countersign/protocol'
 
 /** The public data of an agent. Times are in milliseconds since 1970. */
@@ -36,7 +36,7 @@ export interface AgentProfile {
   readonly avatar: string | null
   /** May have expired, or be one of a former key. */
   readonly directoryProof: StoredDirectoryProof | null
-  readonly channels: readonly ChannelFact[]
+  readonly channels: readonly ChannelEvidence[]
 }
 
 /** The last signature that an agent made over its key set, as `agents.directory_proof` stores it. */
@@ -73,9 +73,9 @@ export interface OwnerRecord {
   /** A deleted owner has no name, and all their agents are revoked. */
   readonly deleted: boolean
   /** Oldest first. May include expired ones. */
-  readonly verifications: readonly VerificationFact[]
+  readonly verifications: readonly VerificationEvidence[]
   /** The strongest of them, expired or not. Computed once, since most requests need nothing else. */
-  readonly strongest: VerificationFact | null
+  readonly strongest: VerificationEvidence | null
   /** When the username or display name last changed; null: never. */
   readonly nameChangedAt: number | null
   /** The verified names that the owner publishes, by provider. */

@@ -1,7 +1,7 @@
 import type { Db } from '../database/database.ts'
 import type { AgentView } from './agent-record.ts'
 import { provenChannels } from './proven-channel-table.ts'
-import { factsOfChannel } from './read-model/rows.ts'
+import { evidenceOfChannel } from './read-model/rows.ts'
 
 /**
  * The view with its channels read from the database. A successful daily check writes no event, so the dates of checks in
@@ -10,6 +10,6 @@ import { factsOfChannel } from './read-model/rows.ts'
 export async function withCurrentChannels(db: Db, view: AgentView): Promise<AgentView> {
   const { agent, owner } = view
   if (agent.profile.channels.length === 0) return view
-  const channels = (await provenChannels(db, agent.tail)).map(factsOfChannel)
+  const channels = (await provenChannels(db, agent.tail)).map(evidenceOfChannel)
   return { agent: { ...agent, profile: { ...agent.profile, channels } }, owner }
 }

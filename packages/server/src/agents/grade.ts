@@ -1,8 +1,8 @@
 import {
-  type ChannelFact,
+  type ChannelEvidence,
   type GradeAnswer,
   gradeOf,
-  type VerificationFact,
+  type VerificationEvidence,
 } from '@countersign/protocol'
 import { providerLabel } from '../accounts/identity-of-owner.ts'
 import { didOfAgent, type Site } from '../base/site.ts'
@@ -28,17 +28,17 @@ export function gradeAnswerOf(site: Site, { agent, owner }: AgentView, now: numb
   }
 }
 
-function verificationOf(site: Site, fact: VerificationFact) {
+function verificationOf(site: Site, evidence: VerificationEvidence) {
   return {
-    provider: fact.provider,
-    label: providerLabel(site, fact.provider),
-    assurance: fact.assurance,
-    verifiedAt: timestamp(fact.verifiedAt),
-    expiresAt: timestampOrNull(fact.expiresAt),
+    provider: evidence.provider,
+    label: providerLabel(site, evidence.provider),
+    assurance: evidence.assurance,
+    verifiedAt: timestamp(evidence.verifiedAt),
+    expiresAt: timestampOrNull(evidence.expiresAt),
   }
 }
 
-function channelOf({ kind, handleOrDomain, tier, checkedAt, freshUntil }: ChannelFact) {
+function channelOf({ kind, handleOrDomain, tier, checkedAt, freshUntil }: ChannelEvidence) {
   return {
     kind,
     handleOrDomain,

@@ -1,4 +1,4 @@
-import type { ChannelFact } from '@countersign/protocol'
+import type { ChannelEvidence } from '@countersign/protocol'
 import type { Site } from '../base/site.ts'
 
 /** A channel as pages and cards show it. */
@@ -15,7 +15,7 @@ export interface PublicChannel {
 /** Adds the texts and the link of its kind to a channel. */
 export function publicChannel(
   { channelKinds }: Site,
-  { kind, handleOrDomain }: Pick<ChannelFact, 'kind' | 'handleOrDomain'>,
+  { kind, handleOrDomain }: Pick<ChannelEvidence, 'kind' | 'handleOrDomain'>,
 ): PublicChannel {
   const known = channelKinds.get(kind)
   return {

@@ -2,7 +2,7 @@ import {
   type AgentKeys,
   type AgentObject,
   type Assurance,
-  type ChannelFact,
+  type ChannelEvidence,
   type GradeResult,
   gradeOf,
   isFresh,
@@ -74,7 +74,7 @@ export function certificateOf(
   }
 }
 
-function certifiedChannel(site: Site, channel: ChannelFact): CertifiedChannel {
+function certifiedChannel(site: Site, channel: ChannelEvidence): CertifiedChannel {
   const { tier, checkedAt } = channel
   return { ...publicChannel(site, channel), tier, checkedAt: timestamp(checkedAt) }
 }

@@ -9,12 +9,15 @@ import {
 } from '@countersign/protocol'
 import type { TestService } from '../../../../test/support/service.ts'
 import { untilTicked } from '../../../../test/support/until.ts'
-import { factsOfVerification, verificationsOfOwner } from '../../src/accounts/verification-table.ts'
+import {
+  evidenceOfVerification,
+  verificationsOfOwner,
+} from '../../src/accounts/verification-table.ts'
 import { agentByTail } from '../../src/agents/agent-table.ts'
 import { contentOfEntry, stillHolds } from '../../src/agents/changes/certified-content.ts'
 import { currentEntry } from '../../src/agents/changes/status-entry-table.ts'
 import { provenChannels } from '../../src/agents/proven-channel-table.ts'
-import { factsOfChannel } from '../../src/agents/read-model/rows.ts'
+import { evidenceOfChannel } from '../../src/agents/read-model/rows.ts'
 import type { AgentRow, Db, EventRow } from '../../src/database/database.ts'
 import { commitmentOf } from '../../src/log/tree-hash.ts'
 
@@ -279,8 +282,10 @@ export class ChangeWatcher {
   }
 
   async #assertGrade({ grade, status, owner_id: ownerId }: AgentRow): Promise<void> {
-    const verifications = (await verificationsOfOwner(this.#db, ownerId)).map(factsOfVerification)
-    const channels = (await provenChannels(this.#db, this.#tail)).map(factsOfChannel)
+    const verifications = (await verificationsOfOwner(this.#db, ownerId)).map(
+      evidenceOfVerification,
+    )
+    const channels = (await provenChannels(this.#db, this.#tail)).map(evidenceOfChannel)
     const computed = gradeOf({ status, verifications, channels, now: this.#now() }).grade
     assert.equal(grade, computed)
   }
@@ -298,7 +303,9 @@ export class ChangeWatcher {
     assert.equal(entry.value, expected === 'suspended' ? VALUES.suspended : VALUES.valid)
     if (agent.status !== 'active') return
     const { grade, key_sequence: keySequence, owner_id: ownerId } = agent
-    const verifications = (await verificationsOfOwner(this.#db, ownerId)).map(factsOfVerification)
+    const verifications = (await verificationsOfOwner(this.#db, ownerId)).map(
+      evidenceOfVerification,
+    )
     const standing = { keySequence, grade, verifications }
     assert.ok(stillHolds(contentOfEntry(entry), standing, this.#now()))
   }

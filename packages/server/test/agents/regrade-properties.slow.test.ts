@@ -7,14 +7,17 @@ import { JOB_HANDLERS } from '../../../../test/support/job-handlers.ts'
 import { newKey } from '../../../../test/support/key.ts'
 import { claimBody, openOperator, testEnv } from '../../../../test/support/service.ts'
 import { unverifyOwner, verifyOwner } from '../../src/accounts/identity/record-verification.ts'
-import { factsOfVerification, verificationsOfOwner } from '../../src/accounts/verification-table.ts'
+import {
+  evidenceOfVerification,
+  verificationsOfOwner,
+} from '../../src/accounts/verification-table.ts'
 import { agentsOfOwner } from '../../src/agents/agent-table.ts'
 import { changeAgent } from '../../src/agents/changes/change-agent.ts'
 import { claim } from '../../src/agents/claims/claim.ts'
 import { changeStatus } from '../../src/agents/manage/change-status.ts'
 import { provenChannels } from '../../src/agents/proven-channel-table.ts'
 import { AgentReadModel } from '../../src/agents/read-model/agent-read-model.ts'
-import { factsOfChannel } from '../../src/agents/read-model/rows.ts'
+import { evidenceOfChannel } from '../../src/agents/read-model/rows.ts'
 import { readSettings } from '../../src/base/config.ts'
 import { scheduleExpiry } from '../../src/channels/channel-lifecycle.ts'
 import { channelsOfAgent, deleteChannel, updateChannel } from '../../src/channels/channel-table.ts'
@@ -137,7 +140,9 @@ test('after any sequence of changes, the last recorded grade equals the computed
       const { db, clock, owner, apply, close } = await setUp(t)
       try {
         for (const each of changes) await apply(each)
-        const verifications = (await verificationsOfOwner(db.read, owner)).map(factsOfVerification)
+        const verifications = (await verificationsOfOwner(db.read, owner)).map(
+          evidenceOfVerification,
+        )
         const gradeEvents = await db.read
           .selectFrom('events')
           .select(['tail', 'payload'])
@@ -145,7 +150,7 @@ test('after any sequence of changes, the last recorded grade equals the computed
           .orderBy('seq')
           .execute()
         for (const { tail, status, grade } of await agentsOfOwner(db.read, owner)) {
-          const channels = (await provenChannels(db.read, tail)).map(factsOfChannel)
+          const channels = (await provenChannels(db.read, tail)).map(evidenceOfChannel)
           const input = { status, verifications, channels, now: clock.now }
           assert.equal(grade, gradeOf(input).grade, 'recorded and computed grade')
           // The owner had low assurance at the claim, which is a D. Each event starts from the grade of the previous one.

@@ -1,5 +1,5 @@
 import {
-  type ChannelFact,
+  type ChannelEvidence,
   CodedError,
   type Grade,
   gradeOf,
@@ -8,7 +8,7 @@ import {
   isCurrent,
   type OwnerVerification,
   strongestVerification,
-  type VerificationFact,
+  type VerificationEvidence,
 } from '@countersign/protocol'
 import type { Site } from '../../base/site.ts'
 import { timestamp } from '../../base/timestamp.ts'
@@ -16,7 +16,7 @@ import type { Database, Db } from '../../database/database.ts'
 import { providerLabel, UNVERIFIED } from '../identity-of-owner.ts'
 import type { IdentityProvider } from '../providers/provider.ts'
 import type { Providers } from '../providers/providers.ts'
-import { factsOfVerification, verificationsOfOwner } from '../verification-table.ts'
+import { evidenceOfVerification, verificationsOfOwner } from '../verification-table.ts'
 
 const DAY_MS = 86_400_000
 
@@ -63,7 +63,7 @@ async function describeVerifications(
   ownerId: number,
 ): Promise<OwnerVerification[]> {
   const rows = await verificationsOfOwner(db.read, ownerId)
-  const verifications = rows.map(factsOfVerification)
+  const verifications = rows.map(evidenceOfVerification)
   const agents = verifications.length === 0 ? [] : await channelsOfActiveAgents(db.read, ownerId)
   const at = now()
   return verifications.map((each, i) => ({
@@ -84,11 +84,11 @@ function asTimestamp(time: number | null): string | null {
 }
 
 /** The channels of each of an owner's active agents. */
-type ActiveAgents = readonly (readonly ChannelFact[])[]
+type ActiveAgents = readonly (readonly ChannelEvidence[])[]
 
 /** How removing the verification of one provider would change an owner's agents. */
 function removalEffect(
-  verifications: readonly VerificationFact[],
+  verifications: readonly VerificationEvidence[],
   provider: string,
   agents: ActiveAgents,
   now: number,
@@ -104,8 +104,8 @@ function removalEffect(
 
 function gradeChanges(
   agents: ActiveAgents,
-  before: readonly VerificationFact[],
-  after: readonly VerificationFact[],
+  before: readonly VerificationEvidence[],
+  after: readonly VerificationEvidence[],
   now: number,
 ) {
   const counts = new Map<string, { from: Grade; to: Grade; agents: number }>()
@@ -125,7 +125,7 @@ const RENEWAL_MS = 30 * 86_400_000
 const RENEWAL_SHARE = 0.2
 
 /** When renewal becomes due, in milliseconds since the Unix epoch; null if the verification does not expire. */
-function renewFrom({ verifiedAt, expiresAt }: VerificationFact): number | null {
+function renewFrom({ verifiedAt, expiresAt }: VerificationEvidence): number | null {
   if (expiresAt === null) return null
   const leadMs = Math.min(RENEWAL_MS, (expiresAt - verifiedAt) * RENEWAL_SHARE)
   return expiresAt - Math.floor(leadMs)
@@ -138,22 +138,22 @@ function renewFrom({ verifiedAt, expiresAt }: VerificationFact): number | null {
  * @returns null if no renewal is due
  */
 export function dueRenewal(
-  verifications: readonly VerificationFact[],
+  verifications: readonly VerificationEvidence[],
   now: number,
-): VerificationFact | null {
+): VerificationEvidence | null {
   const strongest = strongestVerification(verifications, now)
   if (strongest === null) return expiredLast(verifications)
   const from = renewFrom(strongest)
   return from !== null && from <= now ? strongest : null
 }
 
-function expiredLast(verifications: readonly VerificationFact[]): VerificationFact | null {
-  return verifications.reduce<VerificationFact | null>(
+function expiredLast(verifications: readonly VerificationEvidence[]): VerificationEvidence | null {
+  return verifications.reduce<VerificationEvidence | null>(
     (last, each) => (last === null || expiryOf(each) > expiryOf(last) ? each : last),
     null,
   )
 }
 
-function expiryOf({ expiresAt }: VerificationFact): number {
+function expiryOf({ expiresAt }: VerificationEvidence): number {
   return expiresAt ?? Number.POSITIVE_INFINITY
 }

@@ -5,7 +5,7 @@ import {
   gradeOf,
   isCurrent,
   strongestVerification,
-  type VerificationFact,
+  type VerificationEvidence,
 } from '@countersign/protocol'
 import type { StatusEntryRow } from '../../database/database.ts'
 import type { AgentView } from '../agent-record.ts'
@@ -25,7 +25,7 @@ export interface Standing {
   readonly keySequence: number
   readonly grade: Grade
   /** Of its owner; may include expired ones. */
-  readonly verifications: readonly VerificationFact[]
+  readonly verifications: readonly VerificationEvidence[]
 }
 
 /** What a certificate of an agent states at a time, in milliseconds since 1970. */
@@ -83,7 +83,7 @@ export function stillHolds(content: CertifiedContent, standing: Standing, at: nu
 /** Whether the verification that a certificate states is still there. @param at milliseconds since 1970 */
 function isStillVerified(
   { identityMethod, assurance }: CertifiedContent,
-  verifications: readonly VerificationFact[],
+  verifications: readonly VerificationEvidence[],
   at: number,
 ): boolean {
   if (identityMethod === null || assurance === null) return true

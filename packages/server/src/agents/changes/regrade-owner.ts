@@ -1,10 +1,10 @@
 import { gradeOf } from '@countersign/protocol'
-import { factsOfVerification, verificationsOfOwner } from '../../accounts/verification-table.ts'
+import { evidenceOfVerification, verificationsOfOwner } from '../../accounts/verification-table.ts'
 import type { AgentRow, JobRow, Tx } from '../../database/database.ts'
 import { cancelJob, scheduleJob } from '../../database/jobs/job-table.ts'
 import { activeAgentsAfter } from '../agent-table.ts'
 import { provenChannelsOf } from '../proven-channel-table.ts'
-import { factsOfChannel } from '../read-model/rows.ts'
+import { evidenceOfChannel } from '../read-model/rows.ts'
 import { changeAgent } from './change-agent.ts'
 import { reviseEntry } from './revise-status-entry.ts'
 import { currentEntriesOf } from './status-entry-table.ts'
@@ -50,14 +50,14 @@ async function regradeAgents(
   agents: readonly AgentRow[],
   at: number,
 ): Promise<void> {
-  const verifications = (await verificationsOfOwner(tx.db, ownerId)).map(factsOfVerification)
+  const verifications = (await verificationsOfOwner(tx.db, ownerId)).map(evidenceOfVerification)
   const tails = agents.map(({ tail }) => tail)
   const rows = await provenChannelsOf(tx.db, tails)
   const channelsOf = Map.groupBy(rows, ({ tail }) => tail)
   const entries = await currentEntriesOf(tx.db, tails)
   const entryOf = new Map(entries.map((entry) => [entry.tail, entry]))
   for (const agent of agents) {
-    const channels = (channelsOf.get(agent.tail) ?? []).map(factsOfChannel)
+    const channels = (channelsOf.get(agent.tail) ?? []).map(evidenceOfChannel)
     const { grade } = gradeOf({ status: agent.status, verifications, channels, now: at })
     if (grade !== agent.grade) {
       const change = { type: 'agent.grade_changed', to: grade, delay: 'spread' } as const

@@ -1,8 +1,8 @@
 import { gradeOf, STATUS_VALUES } from '@countersign/protocol'
-import { factsOfVerification, verificationsOfOwner } from '../../accounts/verification-table.ts'
+import { evidenceOfVerification, verificationsOfOwner } from '../../accounts/verification-table.ts'
 import type { AgentRow, Db, StatusEntryRow, Tx } from '../../database/database.ts'
 import { provenChannels } from '../proven-channel-table.ts'
-import { factsOfChannel } from '../read-model/rows.ts'
+import { evidenceOfChannel } from '../read-model/rows.ts'
 import {
   contentOfEntry,
   contentOfStanding,
@@ -74,7 +74,7 @@ export async function evidenceNow(
 ): Promise<Omit<Standing, 'keySequence'>> {
   // Needs no query, which matters when an account with many agents is deleted.
   if (status !== 'active') return { grade: 'E', verifications: [] }
-  const verifications = (await verificationsOfOwner(db, owner_id)).map(factsOfVerification)
-  const channels = (await provenChannels(db, tail)).map(factsOfChannel)
+  const verifications = (await verificationsOfOwner(db, owner_id)).map(evidenceOfVerification)
+  const channels = (await provenChannels(db, tail)).map(evidenceOfChannel)
   return { grade: gradeOf({ status, verifications, channels, now }).grade, verifications }
 }

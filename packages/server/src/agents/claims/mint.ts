@@ -7,7 +7,7 @@ import {
   type Naming,
   randomTail,
 } from '@countersign/protocol'
-import { factsOfVerification } from '../../accounts/verification-table.ts'
+import { evidenceOfVerification } from '../../accounts/verification-table.ts'
 import type { Batch, ClaimTokenRow, Outcome, Tx } from '../../database/database.ts'
 import type { AgentEvent } from '../../database/event-table.ts'
 import type { LogQueueRow } from '../../database/schema/log-rows.ts'
@@ -148,7 +148,7 @@ function textOf(bytes: Uint8Array): string {
 
 /** The grade of an agent at its claim, when it has no proven channels. */
 function gradeAtClaim({ verifications }: ClaimState, now: number): NewAgent['grade'] {
-  const verified = verifications.map(factsOfVerification)
+  const verified = verifications.map(evidenceOfVerification)
   return gradeOf({ status: 'active', verifications: verified, channels: [], now }).grade
 }
 

@@ -7,7 +7,7 @@ import { type AgentRecord, initialProfile, type OwnerRecord } from '../agent-rec
 import { type AgentPage, agentPageAfter, countAgents, modifiedAgents } from '../agent-table.ts'
 import { type ProvenChannelRow, provenChannelsBetween } from '../proven-channel-table.ts'
 import type { AgentIndex } from './agent-index.ts'
-import { factsOfChannel, ownerRecordOf, recordOf } from './rows.ts'
+import { evidenceOfChannel, ownerRecordOf, recordOf } from './rows.ts'
 import { KEY_WORDS } from './words.ts'
 
 /** Small enough that requests wait only a few milliseconds meanwhile, and that the garbage collector frees pages early. */
@@ -79,7 +79,7 @@ function pageAfter(db: Db, after: number): Promise<AgentPage | null> {
 
 function withChannels(agent: AgentRecord, channels: ProvenChannelRow[] | undefined): AgentRecord {
   if (channels === undefined) return agent
-  return { ...agent, profile: { ...agent.profile, channels: channels.map(factsOfChannel) } }
+  return { ...agent, profile: { ...agent.profile, channels: channels.map(evidenceOfChannel) } }
 }
 
 /** The agents of a page that are unmodified since their claim. */

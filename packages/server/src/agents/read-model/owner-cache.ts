@@ -1,4 +1,4 @@
-import { ASSURANCES, type VerificationFact } from '@countersign/protocol'
+import { ASSURANCES, type VerificationEvidence } from '@countersign/protocol'
 import type { OwnerRecord } from '../agent-record.ts'
 
 /** Words per owner, 32 bytes, with the strongest verification's provider, assurance and times. */
@@ -28,7 +28,7 @@ export class OwnerCache {
   readonly #usernames: string[] = []
   readonly #displayNames: string[] = []
   /** All verifications of owners with more than one, by slot. */
-  readonly #multiple = new Map<number, readonly VerificationFact[]>()
+  readonly #multiple = new Map<number, readonly VerificationEvidence[]>()
   /** What is known about the names of the few owners who changed theirs or publish a verified one, by slot. */
   readonly #names = new Map<number, NameRecord>()
   readonly #providers = new StringTable()
@@ -106,7 +106,7 @@ export class OwnerCache {
     return this.#words[slot * OWNER_WORDS + WORD.deleted] === 1
   }
 
-  strongestAt(slot: number): VerificationFact | null {
+  strongestAt(slot: number): VerificationEvidence | null {
     const word = slot * OWNER_WORDS
     const provider = this.#words[word + WORD.provider] as number
     if (provider === NO_VERIFICATION) return null
@@ -120,7 +120,7 @@ export class OwnerCache {
     }
   }
 
-  verificationsAt(slot: number): readonly VerificationFact[] {
+  verificationsAt(slot: number): readonly VerificationEvidence[] {
     const multiple = this.#multiple.get(slot)
     if (multiple !== undefined) return multiple
     const one = this.strongestAt(slot)
@@ -163,11 +163,11 @@ class SlotOwner implements OwnerRecord {
     return this.#owners.isDeletedAt(this.#slot)
   }
 
-  get strongest(): VerificationFact | null {
+  get strongest(): VerificationEvidence | null {
     return this.#owners.strongestAt(this.#slot)
   }
 
-  get verifications(): readonly VerificationFact[] {
+  get verifications(): readonly VerificationEvidence[] {
     return this.#owners.verificationsAt(this.#slot)
   }
 

@@ -1,12 +1,12 @@
 import {
-  type ChannelFact,
+  type ChannelEvidence,
   decodeKey,
   strongestVerification,
   type Tail,
 } from '@countersign/protocol'
 import { ownerById, type PublicOwnerRow } from '../../accounts/owner-table.ts'
 import {
-  factsOfVerification,
+  evidenceOfVerification,
   type VerificationOfOwner,
   verificationsOfOwner,
 } from '../../accounts/verification-table.ts'
@@ -51,13 +51,13 @@ export function recordOf(row: AgentRow, channels: readonly ProvenChannelRow[]): 
       description: row.description,
       avatar: row.avatar,
       directoryProof: row.directory_proof === null ? null : JSON.parse(row.directory_proof),
-      channels: channels.map(factsOfChannel),
+      channels: channels.map(evidenceOfChannel),
     },
   }
 }
 
 /** A channel is fresh until its expiry or, if checks failed, until it became stale. */
-export function factsOfChannel(row: ProvenChannelRow): ChannelFact {
+export function evidenceOfChannel(row: ProvenChannelRow): ChannelEvidence {
   return {
     kind: row.kind,
     handleOrDomain: row.handle_or_domain,
@@ -82,7 +82,7 @@ export function ownerRecordOf(
   row: PublicOwnerRow,
   rows: readonly VerificationOfOwner[],
 ): OwnerRecord {
-  const verifications = rows.map(factsOfVerification)
+  const verifications = rows.map(evidenceOfVerification)
   return {
     id: row.id,
     username: row.username,

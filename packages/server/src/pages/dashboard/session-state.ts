@@ -5,7 +5,7 @@ import { ownerById } from '../../accounts/owner-table.ts'
 import { RECENT_MS, type Session } from '../../accounts/owners/session.ts'
 import { allowsPasskeys } from '../../accounts/owners/sign-in-with-passkey.ts'
 import type { OwnerDeps } from '../../accounts/providers/providers.ts'
-import { factsOfVerification, verificationsOfOwner } from '../../accounts/verification-table.ts'
+import { evidenceOfVerification, verificationsOfOwner } from '../../accounts/verification-table.ts'
 import { cliPackage } from '../../base/packages.ts'
 import { timestamp } from '../../base/timestamp.ts'
 import { channelNotes } from '../../channels/channel-notes.ts'
@@ -60,7 +60,7 @@ async function renewalOf(
   ownerId: number,
 ): Promise<SessionState['renewal']> {
   const rows = await verificationsOfOwner(db.read, ownerId)
-  const due = dueRenewal(rows.map(factsOfVerification), now())
+  const due = dueRenewal(rows.map(evidenceOfVerification), now())
   if (due === null || due.expiresAt === null) return null
   return {
     provider: due.provider,

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ASSURANCES, strongestVerification, type VerificationFact } from '@countersign/protocol'
+import { ASSURANCES, strongestVerification, type VerificationEvidence } from '@countersign/protocol'
 import fc from 'fast-check'
 import type { OwnerRecord } from '../../../src/agents/agent-record.ts'
 import { OwnerCache } from '../../../src/agents/read-model/owner-cache.ts'
 
 const PLAIN = { noNullPrototype: true }
 
-const verification = fc.record<VerificationFact>(
+const verification = fc.record<VerificationEvidence>(
   {
     provider: fc.constantFrom('in-person', 'github', 'acme'),
     assurance: fc.constantFrom(...ASSURANCES),
