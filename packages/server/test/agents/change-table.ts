@@ -14,7 +14,7 @@ import {
   verificationsOfOwner,
 } from '../../src/accounts/verification-table.ts'
 import { agentByTail } from '../../src/agents/agent-table.ts'
-import { contentOfEntry, stillHolds } from '../../src/agents/changes/certified-content.ts'
+import { certifiedBy, stillHolds } from '../../src/agents/changes/certified-state.ts'
 import { currentEntry } from '../../src/agents/changes/status-entry-table.ts'
 import { provenChannels } from '../../src/agents/proven-channel-table.ts'
 import { evidenceOfChannel } from '../../src/agents/read-model/rows.ts'
@@ -306,8 +306,8 @@ export class ChangeWatcher {
     const verifications = (await verificationsOfOwner(this.#db, ownerId)).map(
       evidenceOfVerification,
     )
-    const standing = { keySequence, grade, verifications }
-    assert.ok(stillHolds(contentOfEntry(entry), standing, this.#now()))
+    const current = { keySequence, grade, verifications }
+    assert.ok(stillHolds(certifiedBy(entry), current, this.#now()))
   }
 }
 

@@ -3,12 +3,7 @@ import { evidenceOfVerification, verificationsOfOwner } from '../../accounts/ver
 import type { AgentRow, Db, StatusEntryRow, Tx } from '../../database/database.ts'
 import { provenChannels } from '../proven-channel-table.ts'
 import { evidenceOfChannel } from '../read-model/rows.ts'
-import {
-  contentOfEntry,
-  contentOfStanding,
-  type Standing,
-  stillHolds,
-} from './certified-content.ts'
+import { type CurrentState, certifiedAt, certifiedBy, stillHolds } from './certified-state.ts'
 import { currentEntry, replaceEntry, setEntry } from './status-entry-table.ts'
 
 /** An agent as it is after a change. */
@@ -25,7 +20,7 @@ export async function reviseEntry(
   tx: Tx,
   entry: StatusEntryRow | undefined,
   { status, key_sequence: keySequence }: RevisedAgent,
-  evidence: Omit<Standing, 'keySequence'>,
+  evidence: Omit<CurrentState, 'keySequence'>,
   at: number,
 ): Promise<void> {
   if (entry === undefined) return
@@ -34,9 +29,9 @@ export async function reviseEntry(
     if (entry.value === STATUS_VALUES.suspended) return
     return setEntry(tx, entry, STATUS_VALUES.suspended, at)
   }
-  const standing = { keySequence, ...evidence }
-  if (!stillHolds(contentOfEntry(entry), standing, at)) {
-    await replaceEntry(tx, entry, contentOfStanding(standing, at), at)
+  const current = { keySequence, ...evidence }
+  if (!stillHolds(certifiedBy(entry), current, at)) {
+    await replaceEntry(tx, entry, certifiedAt(current, at), at)
   } else if (entry.value !== STATUS_VALUES.valid) {
     await setEntry(tx, entry, STATUS_VALUES.valid, at)
   }
@@ -54,7 +49,7 @@ export async function reviseAfterNewKey(
   const entry = await currentEntry(tx.db, tail)
   if (entry === undefined) return
   if (status !== 'active') return setEntry(tx, entry, STATUS_VALUES.invalid, at)
-  await replaceEntry(tx, entry, { ...contentOfEntry(entry), keySequence }, at)
+  await replaceEntry(tx, entry, { ...certifiedBy(entry), keySequence }, at)
 }
 
 /** Makes an agent's certificates invalid for good, because its key was burned. */
@@ -71,7 +66,7 @@ export async function evidenceNow(
   db: Db,
   { tail, status, owner_id }: Pick<AgentRow, 'tail' | 'status' | 'owner_id'>,
   now: number,
-): Promise<Omit<Standing, 'keySequence'>> {
+): Promise<Omit<CurrentState, 'keySequence'>> {
   // Needs no query, which matters when an account with many agents is deleted.
   if (status !== 'active') return { grade: 'E', verifications: [] }
   const verifications = (await verificationsOfOwner(db, owner_id)).map(evidenceOfVerification)

@@ -4,7 +4,7 @@ import { sql } from 'kysely'
 import type { Db, StatusEntryRow, StatusListRow, Tx } from '../../database/database.ts'
 import { appendEvent } from '../../database/event-table.ts'
 import { prepared } from '../../database/prepared.ts'
-import type { CertifiedContent } from './certified-content.ts'
+import type { CertifiedState } from './certified-state.ts'
 
 /** A list is full at 90 percent. Up to there, a random free entry is found in ten attempts on average. */
 const LIST_CAPACITY = Math.floor(STATUS_LIST_LENGTH * 0.9)
@@ -84,7 +84,7 @@ const countAllocation = prepared<{ list: number }, object>((db, param) =>
 export async function allocateEntry(
   tx: Tx,
   tail: string,
-  content: CertifiedContent,
+  certified: CertifiedState,
   at: number,
 ): Promise<StatusEntryRow> {
   const list = await openList(tx)
@@ -94,7 +94,7 @@ export async function allocateEntry(
       list,
       idx: randomInt(STATUS_LIST_LENGTH),
       tail,
-      ...columnsOf(content),
+      ...columnsOf(certified),
       value: 0,
       is_current: 1,
       changed_seq: seq,
@@ -153,14 +153,14 @@ export async function setEntry(
 }
 
 /** Records that certificates with this entry may state more than before. */
-export async function setContent(
+export async function setCertifiedState(
   tx: Tx,
   { list, idx }: Pick<StatusEntryRow, 'list' | 'idx'>,
-  content: CertifiedContent,
+  certified: CertifiedState,
 ): Promise<void> {
   await tx.db
     .updateTable('status_entries')
-    .set(columnsOf(content))
+    .set(columnsOf(certified))
     .where('list', '=', list)
     .where('idx', '=', idx)
     .execute()
@@ -170,19 +170,19 @@ export async function setContent(
 export async function replaceEntry(
   tx: Tx,
   entry: StatusEntryRow,
-  content: CertifiedContent,
+  certified: CertifiedState,
   at: number,
 ): Promise<StatusEntryRow> {
   await setEntry(tx, entry, 1, at)
-  return allocateEntry(tx, entry.tail, content, at)
+  return allocateEntry(tx, entry.tail, certified, at)
 }
 
-function columnsOf(content: CertifiedContent) {
+function columnsOf(certified: CertifiedState) {
   return {
-    key_sequence: content.keySequence,
-    grade: content.grade,
-    identity_method: content.identityMethod,
-    assurance: content.assurance,
+    key_sequence: certified.keySequence,
+    grade: certified.grade,
+    identity_method: certified.identityMethod,
+    assurance: certified.assurance,
   }
 }
 

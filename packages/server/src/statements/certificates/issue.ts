@@ -3,10 +3,10 @@ import { getHeapStatistics } from 'node:v8'
 import { CodedError, type JwsAlgorithm, TOKEN_TYPES, type TokenType } from '@countersign/protocol'
 import type { AgentView } from '../../agents/agent-record.ts'
 import {
-  type CertifiedContent,
-  certifiedContentOf,
-  isSameContent,
-} from '../../agents/changes/certified-content.ts'
+  type CertifiedState,
+  certifiedStateOf,
+  isSameState,
+} from '../../agents/changes/certified-state.ts'
 import { findAgent, type ReadDeps } from '../../agents/find-agent.ts'
 import type { Database } from '../../database/database.ts'
 import type { LoggedKey, LoggedKeys } from '../../log/read-log.ts'
@@ -132,7 +132,7 @@ interface EntryDeps {
 }
 
 interface KnownEntry {
-  readonly content: CertifiedContent
+  readonly certified: CertifiedState
   readonly entry: StatusReference
 }
 
@@ -152,7 +152,7 @@ class KnownEntries {
   known(view: AgentView): StatusReference | null {
     const known = this.#entries.get(view.agent.tail)
     if (known === undefined) return null
-    const isSame = isSameContent(known.content, certifiedContentOf(view, this.#deps.now()))
+    const isSame = isSameState(known.certified, certifiedStateOf(view, this.#deps.now()))
     return isSame && this.#isValid(known.entry) ? known.entry : null
   }
 
@@ -161,10 +161,10 @@ class KnownEntries {
     const known = this.known(view)
     if (known !== null) return known
     const { tail } = view.agent
-    const content = certifiedContentOf(view, this.#deps.now())
+    const certified = certifiedStateOf(view, this.#deps.now())
     const entry = await entryFor(this.#deps, view)
     this.#entries.delete(tail)
-    this.#entries.set(tail, { content, entry })
+    this.#entries.set(tail, { certified, entry })
     if (this.#entries.size > MAX_ENTRIES) {
       const [oldest] = this.#entries.keys()
       if (oldest !== undefined) this.#entries.delete(oldest)

@@ -2,19 +2,19 @@ import { CodedError } from '@countersign/protocol'
 import type { AgentView } from '../../agents/agent-record.ts'
 import { agentByTail } from '../../agents/agent-table.ts'
 import {
-  type CertifiedContent,
-  certifiedContentOf,
-  contentOfEntry,
-  contentOfStanding,
-  isSameContent,
+  type CertifiedState,
+  certifiedAt,
+  certifiedBy,
+  certifiedStateOf,
+  isSameState,
   stillHolds,
-} from '../../agents/changes/certified-content.ts'
+} from '../../agents/changes/certified-state.ts'
 import { evidenceNow } from '../../agents/changes/revise-status-entry.ts'
 import {
   allocateEntry,
   currentEntry,
   replaceEntry,
-  setContent,
+  setCertifiedState,
 } from '../../agents/changes/status-entry-table.ts'
 import type { Database, StatusEntryRow, Tx } from '../../database/database.ts'
 
@@ -48,16 +48,16 @@ export async function entryFor(
   view: AgentView,
 ): Promise<StatusReference> {
   const at = now()
-  const content = certifiedContentOf(view, at)
+  const certified = certifiedStateOf(view, at)
   const entry = await currentEntry(db.pointReads, view.agent.tail)
-  if (entry !== undefined && isUsable(entry, content)) return referenceOf(entry)
+  if (entry !== undefined && isUsable(entry, certified)) return referenceOf(entry)
   return db.write(async (tx) =>
-    referenceOf(await entryInTransaction(tx, view.agent.tail, content, at)),
+    referenceOf(await entryInTransaction(tx, view.agent.tail, certified, at)),
   )
 }
 
-function isUsable(entry: StatusEntryRow, content: CertifiedContent): boolean {
-  return entry.value === 0 && isSameContent(contentOfEntry(entry), content)
+function isUsable(entry: StatusEntryRow, certified: CertifiedState): boolean {
+  return entry.value === 0 && isSameState(certifiedBy(entry), certified)
 }
 
 function referenceOf({ list, idx, allocated_at }: StatusEntryRow): StatusReference {
@@ -68,7 +68,7 @@ function referenceOf({ list, idx, allocated_at }: StatusEntryRow): StatusReferen
 async function entryInTransaction(
   tx: Tx,
   tail: string,
-  content: CertifiedContent,
+  certified: CertifiedState,
   at: number,
 ): Promise<StatusEntryRow> {
   const agent = await agentByTail(tx.db, tail)
@@ -76,8 +76,8 @@ async function entryInTransaction(
     throw new CodedError('AGENT_NOT_ACTIVE', 'This agent is not active.')
   }
   const evidence = await evidenceNow(tx.db, agent, at)
-  const standing = { keySequence: agent.key_sequence, ...evidence }
-  if (!isSameContent(content, contentOfStanding(standing, at))) {
+  const current = { keySequence: agent.key_sequence, ...evidence }
+  if (!isSameState(certified, certifiedAt(current, at))) {
     throw new CodedError(
       'UNAVAILABLE',
       'The agent has changed meanwhile. Nothing was done: try again in a second.',
@@ -85,13 +85,14 @@ async function entryInTransaction(
     )
   }
   const entry = await currentEntry(tx.db, tail)
-  if (entry === undefined) return allocateEntry(tx, tail, content, at)
-  if (isUsable(entry, content)) return entry
+  if (entry === undefined) return allocateEntry(tx, tail, certified, at)
+  if (isUsable(entry, certified)) return entry
   // Another provider: those who still have an older certificate are to know when its provider's verification is lost.
-  const isOther = entry.identity_method !== null && entry.identity_method !== content.identityMethod
-  if (entry.value !== 0 || isOther || !stillHolds(contentOfEntry(entry), standing, at)) {
-    return replaceEntry(tx, entry, content, at)
+  const isOther =
+    entry.identity_method !== null && entry.identity_method !== certified.identityMethod
+  if (entry.value !== 0 || isOther || !stillHolds(certifiedBy(entry), current, at)) {
+    return replaceEntry(tx, entry, certified, at)
   }
-  await setContent(tx, entry, content)
+  await setCertifiedState(tx, entry, certified)
   return entry
 }

@@ -11,7 +11,7 @@ import type { StatusEntryRow } from '../../database/database.ts'
 import type { AgentView } from '../agent-record.ts'
 
 /** What certificates with one status entry state about an agent, as far as it can get worse. */
-export interface CertifiedContent {
+export interface CertifiedState {
   /** The number of the key among the agent's keys. */
   readonly keySequence: number
   readonly grade: Grade
@@ -21,7 +21,7 @@ export interface CertifiedContent {
 }
 
 /** What is true of an agent now. */
-export interface Standing {
+export interface CurrentState {
   readonly keySequence: number
   readonly grade: Grade
   /** Of its owner; may include expired ones. */
@@ -29,18 +29,18 @@ export interface Standing {
 }
 
 /** What a certificate of an agent states at a time, in milliseconds since 1970. */
-export function certifiedContentOf({ agent, owner }: AgentView, now: number): CertifiedContent {
+export function certifiedStateOf({ agent, owner }: AgentView, now: number): CertifiedState {
   const { status, profile } = agent
   const { verifications } = owner
   const { grade } = gradeOf({ status, verifications, channels: profile.channels, now })
-  return contentOfStanding({ keySequence: profile.keySequence, grade, verifications }, now)
+  return certifiedAt({ keySequence: profile.keySequence, grade, verifications }, now)
 }
 
 /** What a certificate would state. @param at milliseconds since 1970 */
-export function contentOfStanding(
-  { keySequence, grade, verifications }: Standing,
+export function certifiedAt(
+  { keySequence, grade, verifications }: CurrentState,
   at: number,
-): CertifiedContent {
+): CertifiedState {
   const strongest = strongestVerification(verifications, at)
   return {
     keySequence,
@@ -50,7 +50,7 @@ export function contentOfStanding(
   }
 }
 
-export function contentOfEntry(row: StatusEntryRow): CertifiedContent {
+export function certifiedBy(row: StatusEntryRow): CertifiedState {
   return {
     keySequence: row.key_sequence,
     grade: row.grade,
@@ -59,7 +59,7 @@ export function contentOfEntry(row: StatusEntryRow): CertifiedContent {
   }
 }
 
-export function isSameContent(a: CertifiedContent, b: CertifiedContent): boolean {
+export function isSameState(a: CertifiedState, b: CertifiedState): boolean {
   return (
     a.keySequence === b.keySequence &&
     a.grade === b.grade &&
@@ -73,16 +73,16 @@ export function isSameContent(a: CertifiedContent, b: CertifiedContent): boolean
  * the grade stays the same, because the certificate names the provider.
  * @param at milliseconds since 1970
  */
-export function stillHolds(content: CertifiedContent, standing: Standing, at: number): boolean {
-  if (content.keySequence !== standing.keySequence) return false
+export function stillHolds(certified: CertifiedState, current: CurrentState, at: number): boolean {
+  if (certified.keySequence !== current.keySequence) return false
   // Grades are letters, and A is the best.
-  if (standing.grade > content.grade) return false
-  return isStillVerified(content, standing.verifications, at)
+  if (current.grade > certified.grade) return false
+  return isStillVerified(certified, current.verifications, at)
 }
 
 /** Whether the verification that a certificate states is still there. @param at milliseconds since 1970 */
 function isStillVerified(
-  { identityMethod, assurance }: CertifiedContent,
+  { identityMethod, assurance }: CertifiedState,
   verifications: readonly VerificationEvidence[],
   at: number,
 ): boolean {
