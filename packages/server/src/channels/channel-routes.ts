@@ -48,7 +48,10 @@ export function channelsRoutes(app: App, context: OwnerRouteContext<CountersignD
 }
 
 /** The kinds of channel, with the texts of their form fields. */
-function channelKindsRoute(app: App, { deps, signedIn }: OwnerRouteContext<ChannelDeps>): void {
+function channelKindsRoute(
+  app: App,
+  { deps, authenticator }: OwnerRouteContext<ChannelDeps>,
+): void {
   app.get('/api/account/channel-kinds', {
     schema: ownerSchema({
       ...forApiKeys('agents:read'),
@@ -57,14 +60,17 @@ function channelKindsRoute(app: App, { deps, signedIn }: OwnerRouteContext<Chann
       response: { 200: channelKindsSchema() },
     }),
     handler: async (request) => {
-      await signedIn.owner(request)
+      await authenticator.owner(request)
       return { kinds: describeKinds(deps.channelSources.kinds) }
     },
   })
 }
 
 /** List and add the channels of one agent. */
-function agentChannelsRoutes(app: App, { deps, signedIn }: OwnerRouteContext<ChannelDeps>): void {
+function agentChannelsRoutes(
+  app: App,
+  { deps, authenticator }: OwnerRouteContext<ChannelDeps>,
+): void {
   app.get(AGENT_CHANNELS, {
     schema: ownerSchema({
       ...forApiKeys('agents:read'),
@@ -74,7 +80,7 @@ function agentChannelsRoutes(app: App, { deps, signedIn }: OwnerRouteContext<Cha
       response: { 200: ownerChannelsSchema() },
     }),
     handler: async (request) => {
-      const { ownerId } = await signedIn.owner(request)
+      const { ownerId } = await authenticator.owner(request)
       return { channels: await describeOwnChannels(deps, ownerId, request.params.agent) }
     },
   })
@@ -88,7 +94,7 @@ function agentChannelsRoutes(app: App, { deps, signedIn }: OwnerRouteContext<Cha
       response: { 201: ownerChannelSchema() },
     }),
     handler: async (request, reply) => {
-      const { ownerId } = await signedIn.owner(request)
+      const { ownerId } = await authenticator.owner(request)
       reply.code(201)
       return addChannel(deps, ownerId, request.params.agent, request.body)
     },
@@ -96,7 +102,10 @@ function agentChannelsRoutes(app: App, { deps, signedIn }: OwnerRouteContext<Cha
 }
 
 /** Check, renew and remove one channel. */
-function singleChannelRoutes(app: App, { deps, signedIn }: OwnerRouteContext<ChannelDeps>): void {
+function singleChannelRoutes(
+  app: App,
+  { deps, authenticator }: OwnerRouteContext<ChannelDeps>,
+): void {
   for (const [action, { run, summary }] of Object.entries(ACTIONS)) {
     app.post(`${OWN_CHANNEL}/${action}`, {
       schema: ownerSchema({
@@ -108,7 +117,7 @@ function singleChannelRoutes(app: App, { deps, signedIn }: OwnerRouteContext<Cha
         response: { 200: ownerChannelSchema() },
       }),
       handler: async (request) => {
-        const { ownerId } = await signedIn.owner(request)
+        const { ownerId } = await authenticator.owner(request)
         return run(deps, ownerId, request.params.agent, request.params.channel)
       },
     })
@@ -122,7 +131,7 @@ function singleChannelRoutes(app: App, { deps, signedIn }: OwnerRouteContext<Cha
       response: { 204: noContent('Removed') },
     }),
     handler: async (request, reply) => {
-      const { ownerId } = await signedIn.owner(request)
+      const { ownerId } = await authenticator.owner(request)
       await removeChannel(deps, ownerId, request.params.agent, request.params.channel)
       return reply.code(204).send(null as never)
     },
@@ -130,7 +139,10 @@ function singleChannelRoutes(app: App, { deps, signedIn }: OwnerRouteContext<Cha
 }
 
 /** Countersign the agent card that proves an agent-to-agent channel. */
-function countersignRoute(app: App, { deps, signedIn }: OwnerRouteContext<CountersignDeps>): void {
+function countersignRoute(
+  app: App,
+  { deps, authenticator }: OwnerRouteContext<CountersignDeps>,
+): void {
   app.post(`${OWN_CHANNEL}/countersign`, {
     schema: ownerSchema({
       ...forApiKeys('channels:write'),
@@ -141,7 +153,7 @@ function countersignRoute(app: App, { deps, signedIn }: OwnerRouteContext<Counte
       response: { 200: countersignedCardSchema() },
     }),
     handler: async (request) => {
-      const { ownerId } = await signedIn.owner(request)
+      const { ownerId } = await authenticator.owner(request)
       return countersignCard(deps, ownerId, request.params.agent, request.params.channel)
     },
   })

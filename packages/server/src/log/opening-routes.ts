@@ -6,7 +6,7 @@ import { fromOf, fromQuery } from './log-routes.ts'
 import { listOpenings } from './openings.ts'
 
 /** Registers the route by which owners download what the commitments about their agents open to. */
-export function openingRoutes(app: App, { deps, signedIn }: OwnerRouteContext): void {
+export function openingRoutes(app: App, { deps, authenticator }: OwnerRouteContext): void {
   app.get(`${OWN_AGENT}/log`, {
     schema: ownerSchema({
       ...forApiKeys('agents:read'),
@@ -17,7 +17,7 @@ export function openingRoutes(app: App, { deps, signedIn }: OwnerRouteContext): 
       response: { 200: openingsSchema(deps.site.naming) },
     }),
     handler: async (request) => {
-      const { ownerId } = await signedIn.owner(request)
+      const { ownerId } = await authenticator.owner(request)
       return listOpenings(deps, ownerId, request.params.agent, fromOf(request.query))
     },
   })

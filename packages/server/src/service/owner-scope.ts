@@ -1,7 +1,11 @@
 import { CodedError } from '@countersign/protocol'
 import cookie from '@fastify/cookie'
 import type { FastifyRequest } from 'fastify'
-import { type OwnersPart, rejectCrossOrigin, SignedIn } from '../accounts/owners/owner-routes.ts'
+import {
+  type OwnersPart,
+  RequestAuthenticator,
+  rejectCrossOrigin,
+} from '../accounts/owners/owner-routes.ts'
 import { Cookies } from '../http/cookies.ts'
 import type { App } from '../http/server.ts'
 import type { CoreDeps } from '../secrets/core-deps.ts'
@@ -15,7 +19,7 @@ export async function serveOwners(
   parts: readonly OwnersPart[],
 ): Promise<void> {
   const cookies = new Cookies(deps.site.baseUrl)
-  const context = { cookies, signedIn: new SignedIn(deps, cookies) }
+  const context = { cookies, authenticator: new RequestAuthenticator(deps, cookies) }
   await app.register(async (scope) => {
     await scope.register(cookie)
     scope.addHook('onRequest', rejectCrossOrigin(deps.site.baseUrl))

@@ -35,7 +35,7 @@ const deliveryParams = () =>
 /** Registers the routes of an owner's webhook endpoints and of their deliveries. */
 export function webhookRoutes(
   app: App,
-  { deps, signedIn }: Pick<OwnerRouteContext<WebhookDeps>, 'deps' | 'signedIn'>,
+  { deps, authenticator }: Pick<OwnerRouteContext<WebhookDeps>, 'deps' | 'authenticator'>,
 ): void {
   const { naming } = deps.site
 
@@ -47,7 +47,7 @@ export function webhookRoutes(
       response: { 200: webhooksSchema() },
     }),
     handler: async (request) => {
-      const { ownerId } = await signedIn.owner(request)
+      const { ownerId } = await authenticator.owner(request)
       return listEndpoints(deps, ownerId)
     },
   })
@@ -61,7 +61,7 @@ export function webhookRoutes(
       response: { 201: createdWebhookSchema() },
     }),
     handler: async (request, reply) => {
-      const { ownerId } = await signedIn.owner(request)
+      const { ownerId } = await authenticator.owner(request)
       return reply.code(201).send(await createEndpoint(deps, ownerId, request.body))
     },
   })
@@ -76,7 +76,7 @@ export function webhookRoutes(
       response: { 200: webhookSchema() },
     }),
     handler: async (request) => {
-      const { ownerId } = await signedIn.owner(request)
+      const { ownerId } = await authenticator.owner(request)
       return changeEndpoint(deps, ownerId, request.params.id, request.body)
     },
   })
@@ -90,7 +90,7 @@ export function webhookRoutes(
       response: { 204: noContent('Deleted') },
     }),
     handler: async (request, reply) => {
-      const { ownerId } = await signedIn.owner(request)
+      const { ownerId } = await authenticator.owner(request)
       await removeEndpoint(deps, ownerId, request.params.id)
       return reply.code(204).send(null as never)
     },
@@ -106,7 +106,7 @@ export function webhookRoutes(
       response: { 200: createdWebhookSchema() },
     }),
     handler: async (request) => {
-      const { ownerId } = await signedIn.owner(request)
+      const { ownerId } = await authenticator.owner(request)
       return rotateSecret(deps, ownerId, request.params.id, request.body)
     },
   })
@@ -120,7 +120,7 @@ export function webhookRoutes(
       response: { 200: webhookDeliverySchema(naming) },
     }),
     handler: async (request) => {
-      const { ownerId } = await signedIn.owner(request)
+      const { ownerId } = await authenticator.owner(request)
       return sendTest(deps, ownerId, request.params.id)
     },
   })
@@ -138,7 +138,7 @@ export function webhookRoutes(
       response: { 200: webhookDeliveriesSchema(naming) },
     }),
     handler: async (request) => {
-      const { ownerId } = await signedIn.owner(request)
+      const { ownerId } = await authenticator.owner(request)
       return listDeliveries(deps, ownerId, request.params.id, request.query)
     },
   })
@@ -152,7 +152,7 @@ export function webhookRoutes(
       response: { 200: webhookDeliverySchema(naming) },
     }),
     handler: async (request) => {
-      const { ownerId } = await signedIn.owner(request)
+      const { ownerId } = await authenticator.owner(request)
       return redeliver(deps, ownerId, request.params.id, request.params.delivery)
     },
   })

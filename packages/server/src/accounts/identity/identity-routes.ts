@@ -33,7 +33,7 @@ export function identityRoutes(app: App, context: IdentityRouteContext): void {
   withdrawNameRoute(app, context)
 }
 
-function beginRoute(app: App, { deps, cookies, signedIn }: OwnerRouteContext): void {
+function beginRoute(app: App, { deps, cookies, authenticator }: OwnerRouteContext): void {
   app.post('/api/identity/:provider/begin', {
     schema: ownerSchema({
       operationId: 'beginVerification',
@@ -43,7 +43,7 @@ function beginRoute(app: App, { deps, cookies, signedIn }: OwnerRouteContext): v
       response: { 200: verificationBegunSchema() },
     }),
     handler: async (request, reply) => {
-      const { ownerId } = await signedIn.require(request)
+      const { ownerId } = await authenticator.requireSession(request)
       const provider = getProvider(deps.providers, request.params.provider)
       const { begun, token, lifetimeMs } = await beginVerification(
         deps,
@@ -78,13 +78,13 @@ function callbackRoute(app: App, context: OwnerRouteContext): void {
 }
 
 async function completeCallback(
-  { deps, signedIn }: OwnerRouteContext,
+  { deps, authenticator }: OwnerRouteContext,
   request: FastifyRequest,
   id: string,
   token: string | null,
 ): Promise<Record<string, string>> {
   try {
-    const { ownerId } = await signedIn.require(request)
+    const { ownerId } = await authenticator.requireSession(request)
     const provider = getProvider(deps.providers, id)
     const input = { url: new URL(request.url, deps.site.baseUrl) }
     await completeVerification(deps, { ownerId, provider, token, input })
@@ -95,7 +95,7 @@ async function completeCallback(
 }
 
 /** For providers whose script runs in the browser, such as World ID, instead of a redirect. */
-function completeRoute(app: App, { deps, cookies, signedIn }: IdentityRouteContext): void {
+function completeRoute(app: App, { deps, cookies, authenticator }: IdentityRouteContext): void {
   app.post('/api/identity/:provider/complete', {
     schema: ownerSchema({
       operationId: 'completeVerification',
@@ -105,7 +105,7 @@ function completeRoute(app: App, { deps, cookies, signedIn }: IdentityRouteConte
       response: { 200: verificationSchema() },
     }),
     handler: async (request, reply) => {
-      const { ownerId } = await signedIn.require(request)
+      const { ownerId } = await authenticator.requireSession(request)
       const provider = getProvider(deps.providers, request.params.provider)
       const token = cookies.read(request, 'flow')
       cookies.clear(reply, 'flow')
@@ -116,7 +116,7 @@ function completeRoute(app: App, { deps, cookies, signedIn }: IdentityRouteConte
   })
 }
 
-function overviewRoute(app: App, { deps, signedIn }: IdentityRouteContext): void {
+function overviewRoute(app: App, { deps, authenticator }: IdentityRouteContext): void {
   app.get('/api/identity', {
     schema: ownerSchema({
       operationId: 'identity',
@@ -124,14 +124,14 @@ function overviewRoute(app: App, { deps, signedIn }: IdentityRouteContext): void
       response: { 200: identitySchema() },
     }),
     handler: async (request) => {
-      const { ownerId } = await signedIn.require(request)
+      const { ownerId } = await authenticator.requireSession(request)
       return identityOverview(deps, ownerId)
     },
   })
 }
 
 /** Also for providers that the operator no longer configures. */
-function removeRoute(app: App, { deps, signedIn }: OwnerRouteContext): void {
+function removeRoute(app: App, { deps, authenticator }: OwnerRouteContext): void {
   app.delete('/api/identity/:provider', {
     schema: ownerSchema({
       operationId: 'removeVerification',
@@ -140,7 +140,7 @@ function removeRoute(app: App, { deps, signedIn }: OwnerRouteContext): void {
       response: { 204: { type: 'null', description: 'Removed' } },
     }),
     handler: async (request, reply) => {
-      const { ownerId } = await signedIn.requireRecent(request)
+      const { ownerId } = await authenticator.requireRecentSession(request)
       await assertOwnerNotSuspended(deps.db.read, ownerId)
       if (!(await unverifyOwner(deps, ownerId, request.params.provider))) {
         throw new CodedError('NOT_FOUND', 'You are not verified by this identity provider.')
@@ -150,7 +150,7 @@ function removeRoute(app: App, { deps, signedIn }: OwnerRouteContext): void {
   })
 }
 
-function withdrawNameRoute(app: App, { deps, signedIn }: OwnerRouteContext): void {
+function withdrawNameRoute(app: App, { deps, authenticator }: OwnerRouteContext): void {
   app.delete('/api/identity/:provider/name', {
     schema: ownerSchema({
       operationId: 'withdrawVerifiedName',
@@ -159,7 +159,7 @@ function withdrawNameRoute(app: App, { deps, signedIn }: OwnerRouteContext): voi
       response: { 204: { type: 'null', description: 'Deleted' } },
     }),
     handler: async (request, reply) => {
-      const { ownerId } = await signedIn.require(request)
+      const { ownerId } = await authenticator.requireSession(request)
       await withdrawName(deps, ownerId, request.params.provider)
       return reply.code(204).send(null as never)
     },

@@ -17,7 +17,7 @@ const addressParams = Type.Object({ id: Type.String({ description: 'the id in th
 /** Registers the routes of an owner's e-mail addresses and preferences. */
 export function emailRoutes(
   app: App,
-  { deps, signedIn }: OwnerRouteContext<NotificationDeps>,
+  { deps, authenticator }: OwnerRouteContext<NotificationDeps>,
 ): void {
   app.get('/api/account/email', {
     schema: ownerSchema({
@@ -26,7 +26,7 @@ export function emailRoutes(
       response: { 200: emailSettingsSchema() },
     }),
     handler: async (request) => {
-      const { ownerId } = await signedIn.require(request)
+      const { ownerId } = await authenticator.requireSession(request)
       return describeEmailSettings(deps, ownerId)
     },
   })
@@ -39,7 +39,7 @@ export function emailRoutes(
       response: { 201: emailSettingsSchema() },
     }),
     handler: async (request, reply) => {
-      const session = await signedIn.requireRecent(request)
+      const session = await authenticator.requireRecentSession(request)
       await addAddress(deps, session, request.body.address)
       return reply.code(201).send(await describeEmailSettings(deps, session.ownerId))
     },
@@ -54,7 +54,7 @@ export function emailRoutes(
       response: { 204: noContent('Queued') },
     }),
     handler: async (request, reply) => {
-      const { ownerId } = await signedIn.require(request)
+      const { ownerId } = await authenticator.requireSession(request)
       await resendLink(deps, ownerId, request.params.id)
       return reply.code(204).send(null as never)
     },
@@ -68,7 +68,7 @@ export function emailRoutes(
       response: { 204: noContent('Removed') },
     }),
     handler: async (request, reply) => {
-      const { ownerId } = await signedIn.requireRecent(request)
+      const { ownerId } = await authenticator.requireRecentSession(request)
       await removeAddress(deps, ownerId, request.params.id)
       return reply.code(204).send(null as never)
     },
@@ -86,8 +86,8 @@ export function emailRoutes(
       const { kind, enabled } = request.body
       const isSensitive = isSecurityKind(kind) && !enabled
       const { ownerId } = isSensitive
-        ? await signedIn.requireRecent(request)
-        : await signedIn.require(request)
+        ? await authenticator.requireRecentSession(request)
+        : await authenticator.requireSession(request)
       await changePreference(deps, ownerId, { kind, enabled })
       return describeEmailSettings(deps, ownerId)
     },

@@ -8,7 +8,7 @@ import { listNotifications, readNotifications } from './list-notifications.ts'
 
 /** Registers the routes of an owner's notifications, e-mail addresses and preferences. */
 export function notificationRoutes(app: App, context: OwnerRouteContext<NotificationDeps>): void {
-  const { deps, signedIn } = context
+  const { deps, authenticator } = context
   app.get('/api/account/notifications', {
     schema: ownerSchema({
       operationId: 'notifications',
@@ -19,7 +19,7 @@ export function notificationRoutes(app: App, context: OwnerRouteContext<Notifica
       response: { 200: notificationsSchema() },
     }),
     handler: async (request) => {
-      const { ownerId } = await signedIn.require(request)
+      const { ownerId } = await authenticator.requireSession(request)
       return listNotifications(deps, ownerId, request.query.before)
     },
   })
@@ -32,7 +32,7 @@ export function notificationRoutes(app: App, context: OwnerRouteContext<Notifica
       response: { 204: noContent('Marked') },
     }),
     handler: async (request, reply) => {
-      const { ownerId } = await signedIn.require(request)
+      const { ownerId } = await authenticator.requireSession(request)
       await readNotifications(deps, ownerId, request.body.ids ?? null)
       return reply.code(204).send(null as never)
     },

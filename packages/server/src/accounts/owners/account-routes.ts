@@ -35,14 +35,14 @@ export function accountRoutes(app: App, context: OwnerRouteContext): void {
   signInProviderRoutes(app, context)
 }
 
-function accountRoute(app: App, { deps, signedIn }: OwnerRouteContext): void {
+function accountRoute(app: App, { deps, authenticator }: OwnerRouteContext): void {
   app.get('/api/account', {
     schema: ownerSchema({
       operationId: 'account',
       summary: 'Get the account: names, passkeys, sessions, linked accounts',
       response: { 200: accountSchema() },
     }),
-    handler: async (request) => describeAccount(deps, await signedIn.require(request)),
+    handler: async (request) => describeAccount(deps, await authenticator.requireSession(request)),
   })
 
   app.patch('/api/account', {
@@ -53,13 +53,17 @@ function accountRoute(app: App, { deps, signedIn }: OwnerRouteContext): void {
       response: { 200: ownerOf() },
     }),
     handler: async (request) => {
-      const owner = await editAccount(deps, await signedIn.requireRecent(request), request.body)
+      const owner = await editAccount(
+        deps,
+        await authenticator.requireRecentSession(request),
+        request.body,
+      )
       return { username: owner.username, displayName: owner.display_name }
     },
   })
 }
 
-function recoveryCodeRoute(app: App, { deps, signedIn }: OwnerRouteContext): void {
+function recoveryCodeRoute(app: App, { deps, authenticator }: OwnerRouteContext): void {
   app.post('/api/account/recovery-codes', {
     schema: ownerSchema({
       operationId: 'renewRecoveryCodes',
@@ -68,14 +72,14 @@ function recoveryCodeRoute(app: App, { deps, signedIn }: OwnerRouteContext): voi
       response: { 201: recoveryCodesSchema() },
     }),
     handler: async (request, reply) => {
-      const session = await signedIn.requireRecent(request)
+      const session = await authenticator.requireRecentSession(request)
       const recoveryCodes = await renewRecoveryCodes(deps, session)
       return reply.code(201).send({ recoveryCodes: [...recoveryCodes] })
     },
   })
 }
 
-function accountSessionRoutes(app: App, { deps, signedIn }: OwnerRouteContext): void {
+function accountSessionRoutes(app: App, { deps, authenticator }: OwnerRouteContext): void {
   app.delete('/api/account/sessions/:id', {
     schema: ownerSchema({
       operationId: 'endSession',
@@ -84,7 +88,7 @@ function accountSessionRoutes(app: App, { deps, signedIn }: OwnerRouteContext): 
       response: { 204: noContent('Ended') },
     }),
     handler: async (request, reply) => {
-      const { ownerId } = await signedIn.require(request)
+      const { ownerId } = await authenticator.requireSession(request)
       await endOneSession(deps, ownerId, request.params.id)
       return reply.code(204).send(null as never)
     },
@@ -97,14 +101,14 @@ function accountSessionRoutes(app: App, { deps, signedIn }: OwnerRouteContext): 
       response: { 204: noContent('Ended') },
     }),
     handler: async (request, reply) => {
-      await endOtherSessions(deps, await signedIn.requireRecent(request))
+      await endOtherSessions(deps, await authenticator.requireRecentSession(request))
       return reply.code(204).send(null as never)
     },
   })
 }
 
 /** Linking and unlinking of accounts at identity providers, for sign-in. */
-function signInProviderRoutes(app: App, { deps, cookies, signedIn }: OwnerRouteContext): void {
+function signInProviderRoutes(app: App, { deps, cookies, authenticator }: OwnerRouteContext): void {
   app.post('/api/account/sign-in-providers', {
     schema: ownerSchema({
       operationId: 'linkSignInProvider',
@@ -113,7 +117,7 @@ function signInProviderRoutes(app: App, { deps, cookies, signedIn }: OwnerRouteC
       response: { 200: redirectSchema() },
     }),
     handler: async (request, reply) => {
-      const session = await signedIn.requireRecent(request)
+      const session = await authenticator.requireRecentSession(request)
       const { redirect, token } = await beginProviderSignIn(deps, request.body.provider, session)
       cookies.write(reply, 'flow', token, FLOW_LIFETIME_MS / 1000)
       return { redirect }
@@ -129,7 +133,7 @@ function signInProviderRoutes(app: App, { deps, cookies, signedIn }: OwnerRouteC
       response: { 204: noContent('Unlinked') },
     }),
     handler: async (request, reply) => {
-      const { ownerId } = await signedIn.requireRecent(request)
+      const { ownerId } = await authenticator.requireRecentSession(request)
       await unlinkProvider(deps, ownerId, request.params.provider)
       return reply.code(204).send(null as never)
     },
@@ -140,7 +144,7 @@ const passkeyParams = Type.Object({
   id: Type.String({ description: 'the credential id, base64url' }),
 })
 
-function passkeyRoutes(app: App, { deps, cookies, signedIn }: OwnerRouteContext): void {
+function passkeyRoutes(app: App, { deps, cookies, authenticator }: OwnerRouteContext): void {
   app.post('/api/account/passkeys/options', {
     schema: ownerSchema({
       operationId: 'passkeyOptions',
@@ -149,7 +153,7 @@ function passkeyRoutes(app: App, { deps, cookies, signedIn }: OwnerRouteContext)
       response: { 200: passkeyOptionsSchema() },
     }),
     handler: async (request, reply) => {
-      const { ownerId } = await signedIn.requireRecent(request)
+      const { ownerId } = await authenticator.requireRecentSession(request)
       const { options, token } = await beginAddingPasskey(deps, ownerId)
       cookies.write(reply, 'flow', token, FLOW_LIFETIME_MS / 1000)
       return { options }
@@ -164,7 +168,7 @@ function passkeyRoutes(app: App, { deps, cookies, signedIn }: OwnerRouteContext)
       response: { 201: passkeySchema() },
     }),
     handler: async (request, reply) => {
-      const session = await signedIn.requireRecent(request)
+      const session = await authenticator.requireRecentSession(request)
       const flow = cookies.take(request, reply, 'flow')
       return reply.code(201).send(await addPasskey(deps, session, flow, request.body))
     },
@@ -179,7 +183,7 @@ function passkeyRoutes(app: App, { deps, cookies, signedIn }: OwnerRouteContext)
       response: { 200: passkeySchema() },
     }),
     handler: async (request) => {
-      const { ownerId } = await signedIn.require(request)
+      const { ownerId } = await authenticator.requireSession(request)
       return renamePasskey(deps, ownerId, request.params.id, request.body.name)
     },
   })
@@ -193,7 +197,7 @@ function passkeyRoutes(app: App, { deps, cookies, signedIn }: OwnerRouteContext)
       response: { 204: noContent('Removed') },
     }),
     handler: async (request, reply) => {
-      const { ownerId } = await signedIn.requireRecent(request)
+      const { ownerId } = await authenticator.requireRecentSession(request)
       await removePasskey(deps, ownerId, request.params.id)
       return reply.code(204).send(null as never)
     },

@@ -5,7 +5,7 @@ import { createApiKey, listApiKeys, revokeApiKey } from './api-keys.ts'
 import { noContent, type OwnerRouteContext, ownerSchema } from './owner-routes.ts'
 
 /** Registers the routes of the signed-in owner's API keys, which no API key can use. */
-export function apiKeyRoutes(app: App, { deps, signedIn }: OwnerRouteContext): void {
+export function apiKeyRoutes(app: App, { deps, authenticator }: OwnerRouteContext): void {
   app.get('/api/account/api-keys', {
     schema: ownerSchema({
       operationId: 'listApiKeys',
@@ -13,7 +13,7 @@ export function apiKeyRoutes(app: App, { deps, signedIn }: OwnerRouteContext): v
       response: { 200: apiKeysSchema() },
     }),
     handler: async (request) => {
-      const { ownerId } = await signedIn.require(request)
+      const { ownerId } = await authenticator.requireSession(request)
       return { apiKeys: await listApiKeys(deps, ownerId) }
     },
   })
@@ -26,7 +26,7 @@ export function apiKeyRoutes(app: App, { deps, signedIn }: OwnerRouteContext): v
       response: { 201: createdApiKeySchema(deps.site.naming) },
     }),
     handler: async (request, reply) => {
-      const session = await signedIn.requireRecent(request)
+      const session = await authenticator.requireRecentSession(request)
       return reply.code(201).send(await createApiKey(deps, session, request.body))
     },
   })
@@ -39,7 +39,7 @@ export function apiKeyRoutes(app: App, { deps, signedIn }: OwnerRouteContext): v
       response: { 204: noContent('Revoked') },
     }),
     handler: async (request, reply) => {
-      const { ownerId } = await signedIn.require(request)
+      const { ownerId } = await authenticator.requireSession(request)
       await revokeApiKey(deps, ownerId, request.params.id)
       return reply.code(204).send(null as never)
     },

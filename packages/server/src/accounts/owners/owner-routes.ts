@@ -23,18 +23,21 @@ import {
 export interface OwnerRouteContext<Deps = OwnerDeps> {
   readonly deps: Deps
   readonly cookies: Cookies
-  readonly signedIn: SignedIn
+  readonly authenticator: RequestAuthenticator
 }
 
 /** A part with routes for signed-in owners. */
 export interface OwnersPart extends Part {
-  readonly ownerRoutes?: (app: App, owners: Pick<OwnerRouteContext, 'cookies' | 'signedIn'>) => void
+  readonly ownerRoutes?: (
+    app: App,
+    owners: Pick<OwnerRouteContext, 'cookies' | 'authenticator'>,
+  ) => void
 }
 
 /** The member of a route's schema that names the scope with which API keys may use it. OpenAPI shows it too. */
 const API_KEY_SCOPE = 'x-api-key-scope'
 
-/** The schema member for a route that API keys with a scope may use. Its handler calls `SignedIn.owner`. */
+/** The schema member for a route that API keys with a scope may use. Its handler calls `RequestAuthenticator.owner`. */
 export function forApiKeys(scope: ApiKeyScope) {
   return { [API_KEY_SCOPE]: scope }
 }
@@ -58,8 +61,8 @@ function bearerOf({ headers }: FastifyRequest): string | null {
   return /^Bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1] ?? null
 }
 
-/** Finds the session or the API key of a request, and sets the session cookie. */
-export class SignedIn {
+/** Authenticates requests of owners by a session or an API key, and sets the session cookie. */
+export class RequestAuthenticator {
   readonly #deps: SessionDeps & ApiKeyDeps
   readonly #cookies: Cookies
 
@@ -74,7 +77,7 @@ export class SignedIn {
    */
   async owner(request: FastifyRequest): Promise<Session | ApiKeyOwner> {
     const key = bearerOf(request)
-    if (key === null) return this.require(request)
+    if (key === null) return this.requireSession(request)
     if (this.#cookies.read(request, 'session') !== null) throw ambiguousError()
     const schema = request.routeOptions.schema as { [API_KEY_SCOPE]?: ApiKeyScope } | undefined
     return authenticateApiKey(this.#deps, key, schema?.[API_KEY_SCOPE] ?? null)
@@ -84,7 +87,7 @@ export class SignedIn {
    * The valid session of a request, or null.
    * @throws CodedError FORBIDDEN or UNAUTHENTICATED if the request has an API key: no key can do what needs a session
    */
-  async find(request: FastifyRequest): Promise<Session | null> {
+  async findSession(request: FastifyRequest): Promise<Session | null> {
     const key = bearerOf(request)
     if (key !== null) {
       if (this.#cookies.read(request, 'session') !== null) throw ambiguousError()
@@ -95,15 +98,15 @@ export class SignedIn {
   }
 
   /** @throws CodedError UNAUTHENTICATED if there is no valid session */
-  async require(request: FastifyRequest): Promise<Session> {
-    const session = await this.find(request)
+  async requireSession(request: FastifyRequest): Promise<Session> {
+    const session = await this.findSession(request)
     if (session !== null) return session
     throw new CodedError('UNAUTHENTICATED', 'Sign in first.')
   }
 
   /** @throws CodedError UNAUTHENTICATED, or RECENT_SIGN_IN_REQUIRED if the sign-in is older than 10 minutes */
-  async requireRecent(request: FastifyRequest): Promise<Session> {
-    const session = await this.require(request)
+  async requireRecentSession(request: FastifyRequest): Promise<Session> {
+    const session = await this.requireSession(request)
     assertRecentSignIn(session, this.#deps.now())
     return session
   }
@@ -111,7 +114,7 @@ export class SignedIn {
   /** What a sign-in records about the browser. */
   async browser(request: FastifyRequest): Promise<Browser> {
     return {
-      session: await this.find(request),
+      session: await this.findSession(request),
       userAgent: request.headers['user-agent'] ?? '',
     }
   }

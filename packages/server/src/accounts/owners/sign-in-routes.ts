@@ -40,7 +40,7 @@ export function signInRoutes(app: App, context: OwnerRouteContext): void {
 
 /** Sign-in with a passkey, also to confirm it again before sensitive actions. */
 function passkeySignInRoutes(app: App, context: OwnerRouteContext): void {
-  const { deps, cookies, signedIn } = context
+  const { deps, cookies, authenticator } = context
   app.post('/api/sign-in/passkey/options', {
     schema: ownerSchema({
       operationId: 'passkeySignInOptions',
@@ -64,7 +64,7 @@ function passkeySignInRoutes(app: App, context: OwnerRouteContext): void {
     }),
     handler: async (request, reply) => {
       const flow = cookies.take(request, reply, 'flow')
-      const browser = await signedIn.browser(request)
+      const browser = await authenticator.browser(request)
       const { response } = request.body
       return signedInResponse(
         context,
@@ -77,11 +77,11 @@ function passkeySignInRoutes(app: App, context: OwnerRouteContext): void {
 
 /** Sets the session cookie, and returns the response of every sign-in method. */
 function signedInResponse(
-  { signedIn }: OwnerRouteContext,
+  { authenticator }: OwnerRouteContext,
   reply: FastifyReply,
   { owner, token }: SignedInOwner,
 ): { owner: { username: string; displayName: string } } {
-  signedIn.setCookie(reply, token)
+  authenticator.setCookie(reply, token)
   return { owner: { username: owner.username, displayName: owner.display_name } }
 }
 
@@ -121,19 +121,19 @@ function providerSignInRoutes(app: App, context: OwnerRouteContext): void {
 
 /** @returns the dashboard page to redirect to, relative to `/dashboard/` */
 async function completeCallback(
-  { deps, cookies, signedIn }: OwnerRouteContext,
+  { deps, cookies, authenticator }: OwnerRouteContext,
   request: FastifyRequest,
   reply: FastifyReply,
   id: string,
 ): Promise<string> {
-  const browser = await signedIn.browser(request)
+  const browser = await authenticator.browser(request)
   try {
     const callback = {
       flow: cookies.take(request, reply, 'flow'),
       url: new URL(request.url, deps.site.baseUrl),
     }
     const outcome = await completeProviderSignIn(deps, id, callback, browser)
-    if (outcome.kind === 'signed-in') signedIn.setCookie(reply, outcome.token)
+    if (outcome.kind === 'signed-in') authenticator.setCookie(reply, outcome.token)
     if (outcome.kind === 'unknown') {
       cookies.write(reply, 'flow', outcome.flow, FLOW_LIFETIME_MS / 1000)
     }
@@ -151,7 +151,7 @@ function dashboardPageFor(outcome: ProviderOutcome, id: string): string {
 
 /** Sign-in with a single-use secret: a recovery code, or a sign-in link from the operator. */
 function singleUseSignInRoutes(app: App, context: OwnerRouteContext): void {
-  const { deps, signedIn } = context
+  const { deps, authenticator } = context
   app.post('/api/sign-in/recovery-code', {
     schema: ownerSchema({
       operationId: 'signInByRecoveryCode',
@@ -160,7 +160,7 @@ function singleUseSignInRoutes(app: App, context: OwnerRouteContext): void {
       response: { 200: signedInSchema() },
     }),
     handler: async (request, reply) => {
-      const browser = await signedIn.browser(request)
+      const browser = await authenticator.browser(request)
       return signedInResponse(
         context,
         reply,
@@ -177,7 +177,7 @@ function singleUseSignInRoutes(app: App, context: OwnerRouteContext): void {
       response: { 200: signedInSchema() },
     }),
     handler: async (request, reply) => {
-      const browser = await signedIn.browser(request)
+      const browser = await authenticator.browser(request)
       return signedInResponse(
         context,
         reply,
@@ -188,7 +188,7 @@ function singleUseSignInRoutes(app: App, context: OwnerRouteContext): void {
 }
 
 /** Sign-up with a passkey, or with an account at an identity provider. */
-function signUpRoutes(app: App, { deps, cookies, signedIn }: OwnerRouteContext): void {
+function signUpRoutes(app: App, { deps, cookies, authenticator }: OwnerRouteContext): void {
   app.post('/api/sign-up/options', {
     schema: ownerSchema({
       operationId: 'signUpOptions',
@@ -212,9 +212,9 @@ function signUpRoutes(app: App, { deps, cookies, signedIn }: OwnerRouteContext):
     }),
     handler: async (request, reply) => {
       const flow = cookies.take(request, reply, 'flow')
-      const browser = await signedIn.browser(request)
+      const browser = await authenticator.browser(request)
       const account = await completeSignUp(deps, flow, request.body, browser)
-      signedIn.setCookie(reply, account.token)
+      authenticator.setCookie(reply, account.token)
       return reply.code(201).send(signedUpResponse(account))
     },
   })
@@ -228,10 +228,10 @@ function signUpRoutes(app: App, { deps, cookies, signedIn }: OwnerRouteContext):
     }),
     handler: async (request, reply) => {
       const flow = cookies.read(request, 'flow')
-      const browser = await signedIn.browser(request)
+      const browser = await authenticator.browser(request)
       const account = await signUpWithProvider(deps, flow, request.body, browser)
       cookies.clear(reply, 'flow')
-      signedIn.setCookie(reply, account.token)
+      authenticator.setCookie(reply, account.token)
       return reply.code(201).send(signedUpResponse(account))
     },
   })

@@ -45,7 +45,7 @@ export function claimRoute(app: App, { naming, claim }: ClaimRouteDeps): void {
 }
 
 /** Issues claim tokens to the signed-in owner (contract 4.8 and docs/contract/endpoints.md). */
-export function issueTokenRoutes(app: App, { deps, signedIn }: OwnerRouteContext): void {
+export function issueTokenRoutes(app: App, { deps, authenticator }: OwnerRouteContext): void {
   const { naming } = deps.site
   app.post('/api/agents/token', {
     schema: ownerSchema({
@@ -57,7 +57,7 @@ export function issueTokenRoutes(app: App, { deps, signedIn }: OwnerRouteContext
       response: { 201: issuedTokenSchema(naming) },
     }),
     handler: async (request, reply) => {
-      const owner = await signedIn.owner(request)
+      const owner = await authenticator.owner(request)
       if ('signedInAt' in owner) assertSignInForClaimToken(owner, deps.now())
       const { ownerId } = owner
       const { claimToken, expiresAt } = await issueToken({ ...deps, naming }, ownerId)
@@ -79,7 +79,7 @@ export function issueTokenRoutes(app: App, { deps, signedIn }: OwnerRouteContext
       response: { 201: issuedTokensSchema(naming) },
     }),
     handler: async (request, reply) => {
-      const owner = await signedIn.owner(request)
+      const owner = await authenticator.owner(request)
       if ('signedInAt' in owner) assertSignInForClaimToken(owner, deps.now())
       const { ownerId } = owner
       const issued = await issueTokens({ ...deps, naming }, ownerId, request.body.count)

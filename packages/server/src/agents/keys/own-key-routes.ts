@@ -20,7 +20,7 @@ import { cancelRecovery, reissueToken, startRecovery } from './start-recovery.ts
 /** Registers the routes by which the signed-in owner contests rotations and recovers keys. All need a recent sign-in. */
 export function ownKeyRoutes(
   app: App,
-  { deps, signedIn }: OwnerRouteContext<OwnerDeps & { readonly keyReuse: KeyReuse }>,
+  { deps, authenticator }: OwnerRouteContext<OwnerDeps & { readonly keyReuse: KeyReuse }>,
 ): void {
   const { naming } = deps.site
   app.post(`${OWN_AGENT}/keys/contest`, {
@@ -32,7 +32,7 @@ export function ownKeyRoutes(
       response: { 200: agentKeysSchema(naming) },
     }),
     handler: async (request) => {
-      const { ownerId } = await signedIn.requireRecent(request)
+      const { ownerId } = await authenticator.requireRecentSession(request)
       return contest(deps, ownerId, request.params.agent, request.body)
     },
   })
@@ -47,7 +47,7 @@ export function ownKeyRoutes(
       response: { 201: recoveryTokenSchema(naming) },
     }),
     handler: async (request, reply) => {
-      const session = await signedIn.requireRecent(request)
+      const session = await authenticator.requireRecentSession(request)
       const { agent } = request.params
       return reply.code(201).send(await startRecovery(deps, session, agent, request.body.reason))
     },
@@ -62,7 +62,7 @@ export function ownKeyRoutes(
       response: { 201: recoveryTokenSchema(naming) },
     }),
     handler: async (request, reply) => {
-      const session = await signedIn.requireRecent(request)
+      const session = await authenticator.requireRecentSession(request)
       return reply.code(201).send(await reissueToken(deps, session, request.params.agent))
     },
   })
@@ -75,7 +75,7 @@ export function ownKeyRoutes(
       response: { 204: noContent('The recovery has ended; a burned key stays burned') },
     }),
     handler: async (request, reply) => {
-      const { ownerId } = await signedIn.requireRecent(request)
+      const { ownerId } = await authenticator.requireRecentSession(request)
       await cancelRecovery(deps, ownerId, request.params.agent)
       return reply.code(204).send(null as never)
     },

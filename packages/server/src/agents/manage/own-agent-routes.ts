@@ -42,7 +42,7 @@ export function ownAgentRoutes(app: App, context: OwnerRouteContext): void {
   onboardingRoutes(app, context)
 }
 
-function activityRoute(app: App, { deps, signedIn }: OwnerRouteContext): void {
+function activityRoute(app: App, { deps, authenticator }: OwnerRouteContext): void {
   app.get('/api/account/activity', {
     schema: ownerSchema({
       ...forApiKeys('agents:read'),
@@ -52,13 +52,13 @@ function activityRoute(app: App, { deps, signedIn }: OwnerRouteContext): void {
       response: { 200: activitySchema(deps.site.naming) },
     }),
     handler: async (request) => {
-      const { ownerId } = await signedIn.owner(request)
+      const { ownerId } = await authenticator.owner(request)
       return listActivity(deps, ownerId, request.query)
     },
   })
 }
 
-function onboardingRoutes(app: App, { deps, signedIn }: OwnerRouteContext): void {
+function onboardingRoutes(app: App, { deps, authenticator }: OwnerRouteContext): void {
   const schema = { response: { 200: onboardingSchema(deps.site.naming) } }
   app.get('/api/account/onboarding', {
     schema: ownerSchema({
@@ -67,7 +67,7 @@ function onboardingRoutes(app: App, { deps, signedIn }: OwnerRouteContext): void
       ...schema,
     }),
     handler: async (request) => {
-      const { ownerId } = await signedIn.require(request)
+      const { ownerId } = await authenticator.requireSession(request)
       return describeOnboarding(deps, ownerId)
     },
   })
@@ -80,13 +80,13 @@ function onboardingRoutes(app: App, { deps, signedIn }: OwnerRouteContext): void
       ...schema,
     }),
     handler: async (request) => {
-      const { ownerId } = await signedIn.require(request)
+      const { ownerId } = await authenticator.requireSession(request)
       return editOnboarding(deps, ownerId, request.body)
     },
   })
 }
 
-function editRoute(app: App, { deps, signedIn }: OwnerRouteContext): void {
+function editRoute(app: App, { deps, authenticator }: OwnerRouteContext): void {
   app.patch(OWN_AGENT, {
     schema: ownerSchema({
       ...forApiKeys('agents:write'),
@@ -97,13 +97,13 @@ function editRoute(app: App, { deps, signedIn }: OwnerRouteContext): void {
       response: { 200: ownerAgentSchema(deps.site.naming) },
     }),
     handler: async (request) => {
-      const { ownerId } = await signedIn.owner(request)
+      const { ownerId } = await authenticator.owner(request)
       return updateProfile(deps, ownerId, request.params.agent, request.body)
     },
   })
 }
 
-function historyRoute(app: App, { deps, signedIn }: OwnerRouteContext): void {
+function historyRoute(app: App, { deps, authenticator }: OwnerRouteContext): void {
   app.get(`${OWN_AGENT}/history`, {
     schema: ownerSchema({
       ...forApiKeys('agents:read'),
@@ -117,14 +117,14 @@ function historyRoute(app: App, { deps, signedIn }: OwnerRouteContext): void {
       response: { 200: historySchema() },
     }),
     handler: async (request) => {
-      const { ownerId } = await signedIn.owner(request)
+      const { ownerId } = await authenticator.owner(request)
       const { before } = request.query
       return listHistory(deps, ownerId, request.params.agent, before ? Number(before) : null)
     },
   })
 }
 
-function listRoutes(app: App, { deps, signedIn }: OwnerRouteContext): void {
+function listRoutes(app: App, { deps, authenticator }: OwnerRouteContext): void {
   const { naming } = deps.site
   app.get('/api/account/agents', {
     schema: ownerSchema({
@@ -135,7 +135,7 @@ function listRoutes(app: App, { deps, signedIn }: OwnerRouteContext): void {
       response: { 200: ownerAgentsSchema(naming) },
     }),
     handler: async (request) => {
-      const { ownerId } = await signedIn.owner(request)
+      const { ownerId } = await authenticator.owner(request)
       return listAgents(deps, ownerId, request.query)
     },
   })
@@ -149,14 +149,14 @@ function listRoutes(app: App, { deps, signedIn }: OwnerRouteContext): void {
       response: { 200: ownerAgentSchema(naming) },
     }),
     handler: async (request) => {
-      const { ownerId } = await signedIn.owner(request)
+      const { ownerId } = await authenticator.owner(request)
       return getOwnAgent(deps, ownerId, request.params.agent)
     },
   })
 }
 
 /** For owners who no longer trust any of their agents' keys. */
-function revokeAllRoute(app: App, { deps, signedIn }: OwnerRouteContext): void {
+function revokeAllRoute(app: App, { deps, authenticator }: OwnerRouteContext): void {
   app.post('/api/account/agents/revoke-all', {
     schema: ownerSchema({
       operationId: 'revokeAllAgents',
@@ -165,7 +165,7 @@ function revokeAllRoute(app: App, { deps, signedIn }: OwnerRouteContext): void {
       response: { 200: revokedSchema() },
     }),
     handler: async (request) => {
-      const { ownerId } = await signedIn.requireRecent(request)
+      const { ownerId } = await authenticator.requireRecentSession(request)
       const { username, reason = null } = request.body
       return { revokedAgents: await revokeAll(deps, ownerId, username, reason) }
     },
@@ -178,7 +178,7 @@ const STATUS_CHANGES = [
   { verb: 'revoke', to: 'revoked', summary: 'Revoke an agent permanently' },
 ] as const
 
-function statusRoutes(app: App, { deps, signedIn }: OwnerRouteContext): void {
+function statusRoutes(app: App, { deps, authenticator }: OwnerRouteContext): void {
   for (const { verb, to, summary } of STATUS_CHANGES) {
     app.post(`${OWN_AGENT}/${verb}`, {
       schema: ownerSchema({
@@ -190,7 +190,7 @@ function statusRoutes(app: App, { deps, signedIn }: OwnerRouteContext): void {
         response: { 200: ownerAgentSchema(deps.site.naming) },
       }),
       handler: async (request) => {
-        const { ownerId } = await signedIn.owner(request)
+        const { ownerId } = await authenticator.owner(request)
         const { reason = null } = request.body
         return changeOwnStatus(deps, ownerId, request.params.agent, { to, reason })
       },

@@ -15,7 +15,7 @@ import { Avatars } from './avatar.ts'
 const BODY_LIMIT = 5 * 1024 * 1024
 
 /** Registers the avatar routes in their own scope, where bodies are images instead of JSON. */
-export function avatarRoutes(app: App, { deps, signedIn }: OwnerRouteContext): void {
+export function avatarRoutes(app: App, { deps, authenticator }: OwnerRouteContext): void {
   const avatars = new Avatars(deps)
   const response = { 200: ownerAgentSchema(deps.site.naming) }
   const url = `${OWN_AGENT}/avatar`
@@ -24,7 +24,7 @@ export function avatarRoutes(app: App, { deps, signedIn }: OwnerRouteContext): v
     parseImages(scope)
     // Before the body is read, so that unauthenticated uploads are rejected early.
     scope.addHook('onRequest', async (request) => {
-      await signedIn.owner(request)
+      await authenticator.owner(request)
     })
 
     scope.put(url, {
@@ -40,7 +40,7 @@ export function avatarRoutes(app: App, { deps, signedIn }: OwnerRouteContext): v
         response,
       }),
       handler: async (request) => {
-        const { ownerId } = await signedIn.owner(request)
+        const { ownerId } = await authenticator.owner(request)
         const { params, query } = request as { params: { agent: string }; query: { crop?: string } }
         return avatars.set(ownerId, params.agent, request.body as Uint8Array, parseCrop(query.crop))
       },
@@ -55,7 +55,7 @@ export function avatarRoutes(app: App, { deps, signedIn }: OwnerRouteContext): v
         response,
       }),
       handler: async (request) => {
-        const { ownerId } = await signedIn.owner(request)
+        const { ownerId } = await authenticator.owner(request)
         return avatars.remove(ownerId, (request.params as { agent: string }).agent)
       },
     })

@@ -7,7 +7,7 @@ import { type SessionStateDeps, sessionState } from './session-state.ts'
 /** Registers the routes for the session state and for signing out. */
 export function sessionRoutes(
   app: App,
-  { deps, signedIn }: OwnerRouteContext<SessionStateDeps>,
+  { deps, authenticator }: OwnerRouteContext<SessionStateDeps>,
 ): void {
   app.get('/api/session', {
     schema: ownerSchema({
@@ -15,7 +15,7 @@ export function sessionRoutes(
       summary: 'The session and the sign-in methods',
       response: { 200: sessionSchema() },
     }),
-    handler: async (request) => sessionState(deps, await signedIn.find(request)),
+    handler: async (request) => sessionState(deps, await authenticator.findSession(request)),
   })
 
   app.post('/api/session/end', {
@@ -26,9 +26,9 @@ export function sessionRoutes(
       response: { 204: { type: 'null', description: 'Signed out' } },
     }),
     handler: async (request, reply) => {
-      const session = await signedIn.find(request)
+      const session = await authenticator.findSession(request)
       if (session !== null) await endSession(deps, session)
-      signedIn.clearCookie(reply)
+      authenticator.clearCookie(reply)
       return reply.code(204).send(null as never)
     },
   })

@@ -17,7 +17,7 @@ const MAX_STREAMS_WITHOUT_AGENTS = 200
 /** Registers the stream of events of the owner's agents. It ends with the session, and when the service stops. */
 export function streamRoute(
   app: App,
-  { deps, signedIn }: OwnerRouteContext<BroadcasterDeps>,
+  { deps, authenticator }: OwnerRouteContext<BroadcasterDeps>,
 ): void {
   const broadcaster = new AgentEventBroadcaster(deps)
   const open = new Set<EventStream>()
@@ -41,7 +41,7 @@ export function streamRoute(
       },
     }),
     handler: async (request, reply) => {
-      const session = await signedIn.require(request)
+      const session = await authenticator.requireSession(request)
       if (closing) throw new CodedError('UNAVAILABLE', 'The service is shutting down.')
       const hasAgents = await broadcaster.hasAgents(session.ownerId)
       if (!hasAgents && withoutAgents >= MAX_STREAMS_WITHOUT_AGENTS) {

@@ -7,7 +7,7 @@ import { deleteAccount } from './delete-account.ts'
 import { exportAccount } from './export-account.ts'
 
 /** Registers the route that deletes an account. */
-export function deletionRoute(app: App, { deps, signedIn }: OwnerRouteContext): void {
+export function deletionRoute(app: App, { deps, authenticator }: OwnerRouteContext): void {
   app.post('/api/account/deletion', {
     schema: ownerSchema({
       operationId: 'deleteAccount',
@@ -16,17 +16,17 @@ export function deletionRoute(app: App, { deps, signedIn }: OwnerRouteContext): 
       response: { 200: revokedSchema() },
     }),
     handler: async (request, reply) => {
-      const { ownerId } = await signedIn.requireRecent(request)
+      const { ownerId } = await authenticator.requireRecentSession(request)
       await assertOwnerNotSuspended(deps.db.read, ownerId)
       const revokedAgents = await deleteAccount(deps, ownerId, request.body.username)
-      signedIn.clearCookie(reply)
+      authenticator.clearCookie(reply)
       return { revokedAgents }
     },
   })
 }
 
 /** Registers the route that exports an account as a file. */
-export function exportRoute(app: App, { deps, signedIn }: OwnerRouteContext): void {
+export function exportRoute(app: App, { deps, authenticator }: OwnerRouteContext): void {
   const { naming } = deps.site
   app.get('/api/account/export', {
     schema: ownerSchema({
@@ -35,7 +35,10 @@ export function exportRoute(app: App, { deps, signedIn }: OwnerRouteContext): vo
       response: { 200: exportSchema(naming) },
     }),
     handler: async (request, reply) => {
-      const { account, agents } = await exportAccount(deps, await signedIn.require(request))
+      const { account, agents } = await exportAccount(
+        deps,
+        await authenticator.requireSession(request),
+      )
       const file = `${naming.shortName}-account-${account.owner.username}.json`
       reply
         .header('content-disposition', `attachment; filename="${file}"`)

@@ -44,7 +44,7 @@ import {
 /** Registers the routes of an owner's grant issuers, and of which agents are assigned to them. */
 export function grantIssuerRoutes(
   app: App,
-  { deps, signedIn }: Pick<OwnerRouteContext<GrantIssuerDeps>, 'deps' | 'signedIn'>,
+  { deps, authenticator }: Pick<OwnerRouteContext<GrantIssuerDeps>, 'deps' | 'authenticator'>,
 ): void {
   app.get('/api/account/grant-issuers', {
     schema: ownerSchema({
@@ -54,7 +54,7 @@ export function grantIssuerRoutes(
       response: { 200: grantIssuersSchema() },
     }),
     handler: async (request) => {
-      const { ownerId } = await signedIn.owner(request)
+      const { ownerId } = await authenticator.owner(request)
       return { issuers: await listIssuers(deps, ownerId) }
     },
   })
@@ -68,7 +68,7 @@ export function grantIssuerRoutes(
       response: { 201: grantIssuerSchema() },
     }),
     handler: async (request, reply) => {
-      const { ownerId } = await signedIn.owner(request)
+      const { ownerId } = await authenticator.owner(request)
       return reply.code(201).send(await createIssuer(deps, ownerId, request.body))
     },
   })
@@ -82,7 +82,7 @@ export function grantIssuerRoutes(
       response: { 204: noContent('Deleted') },
     }),
     handler: async (request, reply) => {
-      const { ownerId } = await signedIn.owner(request)
+      const { ownerId } = await authenticator.owner(request)
       await removeIssuer(deps, ownerId, request.params.id)
       return reply.code(204).send(null as never)
     },
@@ -97,7 +97,7 @@ export function grantIssuerRoutes(
       response: { 200: agentGrantsSchema() },
     }),
     handler: async (request) => {
-      const { ownerId } = await signedIn.owner(request)
+      const { ownerId } = await authenticator.owner(request)
       return describeAgentGrants(deps, ownerId, request.params.agent)
     },
   })
@@ -112,7 +112,7 @@ export function grantIssuerRoutes(
       response: { 200: agentGrantsSchema() },
     }),
     handler: async (request) => {
-      const { ownerId } = await signedIn.owner(request)
+      const { ownerId } = await authenticator.owner(request)
       return assignIssuer(deps, ownerId, request.params.agent, request.body)
     },
   })
