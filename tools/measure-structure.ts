@@ -1,5 +1,6 @@
 import { globSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { countLines } from './structure/file-rules.ts'
 import { importsOf } from './structure/imports.ts'
 import { arrowsBetween, roomOf } from './structure/rooms.ts'
 import { isCode, readSources, type SourceFile } from './structure/source-files.ts'
@@ -69,10 +70,6 @@ function linesOf(root: string, globs: readonly string[], counted = new Set<strin
   for (const path of paths) counted.add(path)
   const texts = paths.map((path) => readFileSync(join(root, path), 'utf8'))
   return { files: paths.length, lines: texts.reduce((sum, text) => sum + countLines(text), 0) }
-}
-
-function countLines(text: string): number {
-  return text.split('\n').length - (text.endsWith('\n') ? 1 : 0)
 }
 
 const roots = process.argv.length > 2 ? process.argv.slice(2) : ['.']

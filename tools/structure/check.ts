@@ -1,8 +1,8 @@
-import { checkTable } from './architecture-table.ts'
+import { checkArchitecturePage } from './architecture-page.ts'
 import { type Breach, byPlace } from './breach.ts'
 import { checkDocComments } from './doc-comments.ts'
 import { checkEnvelopes } from './error-envelopes.ts'
-import { checkFileNames, findLongFiles } from './file-rules.ts'
+import { checkBars, checkFileNames, findLongFiles } from './file-rules.ts'
 import { checkForbiddenIdentifiers } from './forbidden-identifiers.ts'
 import { checkCycles } from './import-cycles.ts'
 import { checkDirections } from './import-directions.ts'
@@ -18,8 +18,6 @@ export interface Findings {
   readonly imports: number
   /** Broken rules. The check fails if there are any. */
   readonly breaches: readonly Breach[]
-  /** Printed, but the check still passes. */
-  readonly warnings: readonly Breach[]
 }
 
 /** Checks a repository against every rule of rules.ts. */
@@ -36,8 +34,9 @@ export function checkStructure(root: string): Findings {
     ...checkForbiddenIdentifiers(parsed),
     ...checkDocComments(parsed),
     ...checkFileNames(sources),
-    ...checkTable(root, sources),
+    ...checkArchitecturePage(root),
+    ...checkBars(sources),
+    ...findLongFiles(sources),
   ].sort(byPlace)
-  const warnings = findLongFiles(sources).sort(byPlace)
-  return { files: sources.length, imports: imports.length, breaches, warnings }
+  return { files: sources.length, imports: imports.length, breaches }
 }

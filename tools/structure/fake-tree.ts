@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { ROOMS } from './rules.ts'
 
 /** The contents of a repository's files, by path. */
 export type Files = Readonly<Record<string, string>>
@@ -9,7 +10,7 @@ export type Files = Readonly<Record<string, string>>
 export function withTree<T>(files: Files, use: (root: string) => T): T {
   const root = mkdtempSync(join(tmpdir(), 'structure-'))
   try {
-    for (const [path, text] of Object.entries({ 'ARCHITECTURE.md': pageFor(files), ...files })) {
+    for (const [path, text] of Object.entries({ 'ARCHITECTURE.md': page(), ...files })) {
       mkdirSync(dirname(join(root, path)), { recursive: true })
       writeFileSync(join(root, path), text)
     }
@@ -19,13 +20,7 @@ export function withTree<T>(files: Files, use: (root: string) => T): T {
   }
 }
 
-/** An ARCHITECTURE.md with these lines between the marks of its table. */
-export function page(...rows: readonly string[]): string {
-  return ['# Files', '<!-- files -->', ...rows, '<!-- /files -->', ''].join('\n')
-}
-
-/** A page with a row for each file. */
-function pageFor(files: Files): string {
-  const rows = Object.keys(files).map((path) => `| \`${path}\` | something |`)
-  return page('| path | what it holds |', '|---|---|', ...rows)
+/** An ARCHITECTURE.md with these rooms in its table. */
+export function page(rooms: readonly string[] = ROOMS): string {
+  return `# Architecture\n\n${rooms.map((room) => `| \`${room}/\` | something |\n`).join('')}`
 }

@@ -35,6 +35,18 @@ export const ROOMS = [
 /** How many pairs of rooms may import each other, one way. */
 export const MOST_ARROWS = 60
 
+/** How much code a part of the repository may have. */
+export const BARS: readonly {
+  readonly within: RegExp
+  readonly mostFiles?: number
+  readonly mostLines: number
+}[] = [
+  { within: /^packages\/server\/src\//, mostFiles: 520, mostLines: 55_000 },
+  // The list of parts, and what registers, runs and closes them.
+  { within: /^packages\/server\/src\/service\/[^/]+\.ts$/, mostLines: 700 },
+  { within: /^packages\/[a-z]+\/src\//, mostLines: 97_000 },
+]
+
 /** Files with a name of one pattern, and what they may not import (specifiers, type imports included). */
 interface FileKind {
   readonly name: string

@@ -1,13 +1,28 @@
-import { type Naming, namingFor, namingOfDid, namingOfToken } from '@countersign/protocol'
+import {
+  ERROR_STATUS,
+  type Naming,
+  namingFor,
+  namingOfDid,
+  namingOfToken,
+} from '@countersign/protocol'
 import { Agent, CountersignError, discoverNaming, Registry } from '@countersign/sdk'
 import { Failure } from '../errors.ts'
+import type { Answer } from './answer.ts'
 import { CARD_CHECKS } from './card-checks.ts'
 import { type Check, type CheckResult, type Kit, runCheck, segment } from './check.ts'
 import { CLAIM_AGAIN_CHECK, claimChecks, REFUSED_CLAIM_CHECKS } from './claim-checks.ts'
 import { Client } from './client.ts'
 import { DID_DOCUMENT_CHECKS } from './did-document-checks.ts'
-import { ERROR_CHECKS } from './error-checks.ts'
-import { expectEqual, Skip } from './expect.ts'
+import {
+  codeOf,
+  expectEqual,
+  expectShape,
+  Mismatch,
+  object,
+  Skip,
+  someText,
+  textLike,
+} from './expect.ts'
 import { describesPath, IDENTIFY_CHECKS } from './identify-checks.ts'
 import { LOOKUP_CHECKS, lookup } from './lookup-checks.ts'
 import { VECTOR_CHECKS } from './vector-checks.ts'
@@ -166,4 +181,58 @@ function keyOf(section: string): number {
   return Number.isNaN(Number(major))
     ? Number.POSITIVE_INFINITY
     : Number(major) * 100 + Number(minor)
+}
+
+/** The codes of the contract, section 7. The status of further codes is a choice of the deployment. */
+const CONTRACT_CODES = [
+  'VALIDATION_ERROR',
+  'INVALID_SIGNATURE',
+  'NOT_FOUND',
+  'KEY_ALREADY_CLAIMED',
+  'TOKEN_EXPIRED',
+  'INTERNAL_ERROR',
+  'RATE_LIMITED',
+] as const
+
+const ENVELOPE = object({
+  error: object({
+    code: textLike(/^[A-Z][A-Z0-9_]*$/, 'a code'),
+    message: someText,
+    requestId: textLike(/^req_./, 'req_ and an identifier'),
+  }),
+})
+
+/** Checks of all errors that the other checks have met. They run last. */
+const ERROR_CHECKS: readonly Check[] = [
+  ofEachError('Every error has the envelope, with a requestId of its form', (answer) => {
+    if (answer.body === undefined) throw new Mismatch(answer.request, 'a JSON body', 'another body')
+    expectShape(`${answer.request} (${answer.status})`, answer.body, ENVELOPE)
+  }),
+  ofEachError('Every code comes with its HTTP status', (answer) => {
+    const known = CONTRACT_CODES.find((each) => each === codeOf(answer))
+    if (known !== undefined && ERROR_STATUS[known] !== answer.status) {
+      const { request, status } = answer
+      throw new Mismatch(request, `${ERROR_STATUS[known]} ${known}`, `${status} ${known}`)
+    }
+  }),
+  ofEachError('No request caused an unexpected error, and 429 is RATE_LIMITED', (answer) => {
+    const { request, status } = answer
+    const code = codeOf(answer)
+    if (status === 500) throw new Mismatch(request, 'no unexpected error', `500 ${code}`)
+    if (status === 429 && code !== 'RATE_LIMITED') {
+      throw new Mismatch(request, '429 RATE_LIMITED', `429 ${code}`)
+    }
+  }),
+]
+
+function ofEachError(title: string, examined: (answer: Answer) => void): Check {
+  return {
+    section: '7',
+    title,
+    async run({ client }, examine) {
+      for (const answer of client.errors) {
+        await examine(answer.request, async () => examined(answer))
+      }
+    },
+  }
 }

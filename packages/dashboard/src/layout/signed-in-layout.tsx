@@ -1,16 +1,18 @@
-import { useQuery } from '@tanstack/react-query'
-import { Link, Outlet } from '@tanstack/react-router'
-import { sessionQuery } from '../api/queries.ts'
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { Link, Outlet, useLocation } from '@tanstack/react-router'
+import { reasonText } from '../agents/reasons.ts'
+import { passkeysUnavailableReason } from '../api/passkeys.ts'
+import { accountQuery, sessionQuery } from '../api/queries.ts'
+import { buttonClass } from '../components/button.tsx'
+import { DateTime } from '../components/date-time.tsx'
+import { Note } from '../components/error-note.tsx'
 import { RecentSignInProvider } from '../components/recent-sign-in.tsx'
+import { notificationsQuery } from '../pages/notifications/queries.ts'
 import { Brand } from './brand.tsx'
 import { ChannelNotes } from './channel-notes.tsx'
 import { Frame } from './frame.tsx'
-import { NotificationBell } from './notification-bell.tsx'
 import { OnboardingChecklist } from './onboarding-checklist.tsx'
 import { OwnerMenu } from './owner-menu.tsx'
-import { PasskeyPrompt } from './passkey-prompt.tsx'
-import { RenewalNote } from './renewal-note.tsx'
-import { SuspensionNote } from './suspension-note.tsx'
 
 const NAV_LINKS = [
   { to: '/agents', label: 'Agents' },
@@ -67,5 +69,125 @@ function Header() {
         </div>
       )}
     </div>
+  )
+}
+
+const MAX_SHOWN = 99
+
+/** The link to the notifications, with the number of unread ones. */
+function NotificationBell() {
+  const unread = useInfiniteQuery(notificationsQuery).data?.pages[0]?.unread ?? 0
+  const count = unread > MAX_SHOWN ? `${MAX_SHOWN}+` : String(unread)
+  return (
+    <Link
+      to="/notifications"
+      aria-label={unread === 0 ? 'Notifications' : `Notifications, ${count} unread`}
+      className="relative grid size-10 shrink-0 place-items-center rounded-lg text-soft hover:bg-sunken hover:text-ink data-[status=active]:text-ink"
+    >
+      <svg viewBox="0 0 24 24" width="22" height="22" aria-hidden="true" fill="none">
+        <path
+          d="M6 10a6 6 0 1 1 12 0c0 5 2 6 2 7H4c0-1 2-2 2-7Zm4 10a2 2 0 0 0 4 0"
+          stroke="currentColor"
+          strokeWidth="1.7"
+          strokeLinecap="round"
+          strokeLinejoin="round"
+        />
+      </svg>
+      {unread > 0 && (
+        <span
+          aria-hidden="true"
+          className="absolute top-0 right-0 min-w-5 rounded-full bg-accent px-1 text-center font-semibold text-on-accent text-xs/5"
+        >
+          {count}
+        </span>
+      )}
+    </Link>
+  )
+}
+
+const METHODS = { 'recovery-code': 'a recovery code', link: 'a sign-in link' } as const
+
+/** Asks owners who signed in with a recovery code or a link to add a passkey, until they have added one. */
+function PasskeyPrompt() {
+  const session = useQuery(sessionQuery).data
+  const method = session?.signInMethod
+  const isBackup = method === 'recovery-code' || method === 'link'
+  const account = useQuery({ ...accountQuery, enabled: isBackup }).data
+  const { pathname } = useLocation()
+  if (!isBackup || !session?.signedInAt || account === undefined) return null
+  if (passkeysUnavailableReason(session.service) !== null) return null
+  const since = Date.parse(session.signedInAt)
+  if (account.passkeys.some(({ createdAt }) => Date.parse(createdAt) >= since)) return null
+  const { left } = account.recoveryCodes
+
+  return (
+    <aside aria-label="Your sign-in" className="mb-8">
+      <Note tone="warn">
+        <div className="flex flex-wrap items-center justify-between gap-3">
+          <p className="max-w-2xl text-pretty">
+            You signed in with {METHODS[method]}. Add a passkey to this device, so that you can sign
+            in without {METHODS[method]} next time.
+            {method === 'recovery-code' &&
+              ` ${left === 1 ? '1 recovery code is' : `${left} recovery codes are`} left.`}
+          </p>
+          {!pathname.endsWith('/account') && (
+            <Link to="/account" className={buttonClass('secondary', 'small')}>
+              Add a passkey
+            </Link>
+          )}
+        </div>
+      </Note>
+    </aside>
+  )
+}
+
+/** Reminds owners to renew a verification, except on the page where they do so. */
+function RenewalNote() {
+  const renewal = useQuery(sessionQuery).data?.renewal
+  const { pathname } = useLocation()
+  if (!renewal || pathname.endsWith('/identity')) return null
+  const { label, expiresAt, expired } = renewal
+  return (
+    <aside aria-label="Your identity" className="mb-8">
+      <Note tone="warn">
+        <div className="flex flex-wrap items-center justify-between gap-3">
+          <p className="max-w-2xl text-pretty">
+            {expired ? (
+              <>
+                Your verification by {label} expired on <DateTime at={expiresAt} />. Lookups of your
+                agents no longer show it.
+              </>
+            ) : (
+              <>
+                Your verification by {label} expires on <DateTime at={expiresAt} />. Renew it before
+                then to keep your agents’ grades.
+              </>
+            )}
+          </p>
+          <Link to="/identity" className={buttonClass('secondary', 'small')}>
+            {expired ? 'Verify again' : 'Renew verification'}
+          </Link>
+        </div>
+      </Note>
+    </aside>
+  )
+}
+
+/** Tells owners on every page that the operator suspended their account, and why. */
+function SuspensionNote() {
+  const session = useQuery(sessionQuery).data
+  if (!session?.suspension) return null
+  const { since, reason } = session.suspension
+  return (
+    <aside aria-label="Your account" className="mb-8">
+      <Note tone="bad">
+        <p className="max-w-2xl text-pretty">
+          The operator of {session.service.name} suspended your account on <DateTime at={since} />.
+          {reason !== null && ` Reason: ${reasonText(reason)}.`} Your agents are suspended, and you
+          cannot create claim tokens or change agents until the operator lifts the suspension. You
+          can still revoke agents and export your data.
+        </p>
+      </Note>
+    </aside>
   )
 }

@@ -9,8 +9,13 @@ import type { OwnersPart } from '../accounts/owners/owner-routes.ts'
 import type { OwnerDeps } from '../accounts/providers/providers.ts'
 import type { PartDeps } from '../http/part.ts'
 import { openServiceKey } from '../secrets/service-keys.ts'
-import { agentRoute, didJsonRoute, gradeRoute } from './agent-routes.ts'
-import { avatarRoute, uploadedAvatarRoute } from './avatar-routes.ts'
+import {
+  agentRoute,
+  avatarRoute,
+  didJsonRoute,
+  gradeRoute,
+  uploadedAvatarRoute,
+} from './agent-routes.ts'
 import type { CardRenderers } from './card.ts'
 import { cardRoute, compactCardRoute } from './card-routes.ts'
 import { continueRegrade, REGRADE_OWNER } from './changes/regrade-owner.ts'

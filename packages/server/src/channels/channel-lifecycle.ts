@@ -1,3 +1,8 @@
+import type { NotificationKind } from '@countersign/protocol'
+import {
+  appendNotification,
+  type NotificationDetails,
+} from '../accounts/notifications/notify-owner.ts'
 import { agentByTail } from '../agents/agent-table.ts'
 import { type AgentEffect, changeAgent, isOfCurrentKey } from '../agents/changes/change-agent.ts'
 import { PROVEN_BY_ANOTHER } from '../agents/changes/changes.ts'
@@ -13,7 +18,6 @@ import {
   updateChannel,
 } from './channel-table.ts'
 import { insertCheck, scheduleCheck } from './check-table.ts'
-import { notifyOfChannel } from './notify-of-channel.ts'
 import type { Observation } from './observe.ts'
 
 /** The kind of the job that expires a channel. Stored in the database. */
@@ -169,4 +173,26 @@ async function stopChecks(tx: Tx, tail: string): Promise<void> {
     await scheduleCheck(tx, id, null)
     await scheduleExpiry(tx, id, null)
   }
+}
+
+/** Notifies the owner of an agent about one of its channels, in the transaction of the change. */
+async function notifyOfChannel(
+  tx: Tx,
+  { owner_id: ownerId, tail, agent_id: agentId, status }: AgentRow,
+  { id, kind: channelKind, handle_or_domain: handle }: ChannelRow,
+  {
+    kind,
+    details,
+    at,
+  }: {
+    readonly kind: NotificationKind
+    readonly details: NotificationDetails
+    /** Milliseconds since the Unix epoch. */
+    readonly at: number
+  },
+): Promise<void> {
+  if (status === 'revoked') return
+  const subject = `${id}:${at}`
+  const about = { tail, agentId, channelId: id, channelKind, handle }
+  await appendNotification(tx, { ownerId, kind, subject, details: { ...about, ...details }, at })
 }

@@ -1,6 +1,7 @@
 import type { Server } from 'node:http'
-import type { Socket } from 'node:net'
+import { BlockList, type Socket } from 'node:net'
 import { ERROR_STATUS } from '@countersign/protocol'
+import ipaddr from 'ipaddr.js'
 import { errorResponse } from './error-handler.ts'
 import { addressKey } from './limits/address-key.ts'
 import { newRequestId } from './request-id.ts'
@@ -45,4 +46,23 @@ function reject(socket: Socket): void {
       `cache-control: no-store\r\nretry-after: 2\r\nconnection: close\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
   )
   socket.destroySoon()
+}
+
+/**
+ * @param ranges addresses and CIDR ranges
+ * @returns whether the address of a connection is one of them; IPv4-mapped addresses count as IPv4
+ */
+export function trustedProxies(ranges: readonly string[]): (address: string) => boolean {
+  const list = new BlockList()
+  for (const range of ranges) {
+    const [address = '', bits] = range.split('/')
+    const family = address.includes(':') ? 'ipv6' : 'ipv4'
+    if (bits === undefined) list.addAddress(address, family)
+    else list.addSubnet(address, Number(bits), family)
+  }
+  return (address) => {
+    if (ranges.length === 0 || !ipaddr.isValid(address)) return false
+    const parsed = ipaddr.process(address)
+    return list.check(parsed.toString(), parsed.kind())
+  }
 }

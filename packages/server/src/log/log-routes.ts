@@ -1,9 +1,17 @@
-import { agentLogSchema, CodedError, logSchema, parseDidOrTail } from '@countersign/protocol'
+import {
+  agentLogSchema,
+  CodedError,
+  logSchema,
+  openingsSchema,
+  parseDidOrTail,
+} from '@countersign/protocol'
 import { Type } from 'typebox'
-import { findOrThrow, type ReadDeps } from '../agents/find-agent.ts'
+import { forApiKeys, type OwnerRouteContext, ownerSchema } from '../accounts/owners/owner-routes.ts'
+import { findOrThrow, OWN_AGENT, ownAgentParam, type ReadDeps } from '../agents/find-agent.ts'
 import { CACHE_FOREVER, REVALIDATE } from '../http/caching.ts'
 import { publicRead } from '../http/public-read.ts'
 import type { App } from '../http/server.ts'
+import { listOpenings } from './openings.ts'
 import {
   describeLog,
   type LogReadDeps,
@@ -117,7 +125,7 @@ function epochOf(text: string | undefined): number | null {
 }
 
 /** The query of a page of entries. */
-export function fromQuery() {
+function fromQuery() {
   return Type.Object({
     from: Type.Optional(
       Type.String({
@@ -129,7 +137,7 @@ export function fromQuery() {
 }
 
 /** @param query that `fromQuery` has admitted */
-export function fromOf(query: unknown): number {
+function fromOf(query: unknown): number {
   return Number((query as { from?: string }).from ?? 0)
 }
 
@@ -143,4 +151,22 @@ function didParam() {
 
 function textSchema(description: string) {
   return { description, content: { 'text/plain': { schema: { type: 'string' } } } }
+}
+
+/** Registers the route by which owners download what the commitments about their agents open to. */
+export function openingRoutes(app: App, { deps, authenticator }: OwnerRouteContext): void {
+  app.get(`${OWN_AGENT}/log`, {
+    schema: ownerSchema({
+      ...forApiKeys('agents:read'),
+      operationId: 'agentLogOpenings',
+      summary: 'What the commitments of the transparency log about an agent open to',
+      params: ownAgentParam(),
+      querystring: fromQuery(),
+      response: { 200: openingsSchema(deps.site.naming) },
+    }),
+    handler: async (request) => {
+      const { ownerId } = await authenticator.owner(request)
+      return listOpenings(deps, ownerId, request.params.agent, fromOf(request.query))
+    },
+  })
 }

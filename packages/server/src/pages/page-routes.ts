@@ -1,14 +1,21 @@
 import { join } from 'node:path'
 import fastifyStatic from '@fastify/static'
+import { withCurrentChannels } from '../agents/current-channels.ts'
+import { findAgentForPage } from '../agents/find-agent.ts'
+import { pendingRecovery } from '../agents/keys/list-keys.ts'
+import { cached, REVALIDATE } from '../http/caching.ts'
 import type { ConcurrencyLimiter } from '../http/limits/concurrency-limiter.ts'
+import { pageHeaders } from '../http/page-headers.ts'
+import { pageParam } from '../http/public-read.ts'
 import type { App } from '../http/server.ts'
-import { badgeRoute, previewRoute, qrRoute } from './badge-routes.ts'
-import { certificateRoute } from './certificate-page-routes.ts'
+import { errorResponsesAt } from '../http/wants-page.ts'
+import { badgeRoute, INERT_PICTURE, previewRoute, qrRoute } from './badge-routes.ts'
+import { certificateOf } from './certificate.ts'
 import { checkRoutes } from './check-routes.ts'
 import { consoleRoutes } from './console/console-routes.ts'
 import { PreviewImages } from './preview-images.ts'
-import { startRoutes } from './start-routes.ts'
-import type { PageRouteContext } from './visitor.ts'
+import { sampleCertificate } from './sample.ts'
+import { contextFor, type PageRouteContext } from './visitor.ts'
 
 /**
  * The public pages and their assets.
@@ -45,3 +52,74 @@ export async function servePages(
   previewRoute(app, context)
   qrRoute(app, context)
 }
+
+/** GET /agent/{agent}: the certificate page, to which `verifyUrl` and `certificateUrl` point (contract 2.2, 2.4). */
+function certificateRoute(app: App, context: PageRouteContext): void {
+  const { read, pages, loggedKeys } = context
+  const headers = pageHeaders(read.site.baseUrl)
+  app.get('/agent/:agent', {
+    schema: {
+      operationId: 'certificate',
+      summary: 'Show the certificate page of an agent',
+      tags: ['show'],
+      params: pageParam(),
+      response: {
+        200: { description: 'A page', content: { 'text/html': { schema: { type: 'string' } } } },
+        304: { type: 'null', description: 'Not modified (If-None-Match)' },
+        ...errorResponsesAt('/agent/'),
+      },
+    },
+    onSend: cached(REVALIDATE),
+    handler: async (request, reply) => {
+      const found = await findAgentForPage(read, request.params.agent as string)
+      const view = await withCurrentChannels(read.db, found)
+      const recovery = await pendingRecovery(read.db, view.agent.tail)
+      const log = await loggedKeys.find(view.agent)
+      const certificate = certificateOf(read.site, view, read.now(), { recovery, log })
+      const html = pages.make.certificatePage(
+        await contextFor(context, request, reply),
+        certificate,
+      )
+      return reply.headers(headers).type('text/html; charset=utf-8').serializer(String).send(html)
+    },
+  })
+}
+
+/** GET /, the sample certificate and the favicon. */
+function startRoutes(app: App, context: PageRouteContext): void {
+  const { read, pages } = context
+  const headers = pageHeaders(read.site.baseUrl)
+  app.get('/', {
+    schema: { hide: true },
+    onSend: cached(REVALIDATE),
+    handler: async (request, reply) => {
+      const html = pages.make.startPage(
+        await contextFor(context, request, reply),
+        sampleCertificate(read.site, read.now()),
+      )
+      return reply.headers(headers).type('text/html; charset=utf-8').send(html)
+    },
+  })
+  app.get('/sample', {
+    schema: { hide: true },
+    onSend: cached(REVALIDATE),
+    handler: async (request, reply) => {
+      const sample = sampleCertificate(read.site, read.now())
+      const html = pages.make.samplePage(await contextFor(context, request, reply), sample)
+      return reply.headers(headers).type('text/html; charset=utf-8').send(html)
+    },
+  })
+  app.get('/icon.svg', {
+    schema: { hide: true },
+    onSend: cached('public, max-age=86400'),
+    handler: async (_request, reply) =>
+      reply.headers(INERT_PICTURE).type('image/svg+xml').send(ICON_SVG),
+  })
+}
+
+/** The logo as favicon, in colours that work on light and dark tab bars. */
+const ICON_SVG =
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32" fill="none" stroke-linecap="round">' +
+  '<circle cx="16" cy="16" r="15" fill="#fff" stroke="#1b1f19" stroke-width="1.6"/>' +
+  '<path d="m8.6 16.4 5 5.2" stroke="#1b1f19" stroke-width="3.6"/>' +
+  '<path d="M13.6 21.6 24 10.6" stroke="#0b5d4b" stroke-width="3.6"/></svg>'

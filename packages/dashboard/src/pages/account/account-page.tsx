@@ -1,23 +1,24 @@
 import type { Account } from '@countersign/protocol'
 import { useQuery } from '@tanstack/react-query'
-import { getRouteApi } from '@tanstack/react-router'
+import { getRouteApi, Link } from '@tanstack/react-router'
+import { get } from '../../api/client.ts'
 import { accountQuery } from '../../api/queries.ts'
+import { Button, buttonClass } from '../../components/button.tsx'
 import { ErrorNote, Note } from '../../components/error-note.tsx'
 import { Page } from '../../components/page.tsx'
 import { ProviderError } from '../../components/provider-error.tsx'
-import { Sheet } from '../../components/sheet.tsx'
+import { saveFile } from '../../components/save-file.ts'
+import { Sheet, SheetSection } from '../../components/sheet.tsx'
 import { Loading, Skeleton } from '../../components/skeleton.tsx'
+import { useAction } from '../../components/use-action.ts'
 import { ApiKeysSection } from './api-keys-section.tsx'
 import { DeletionSection } from './deletion-section.tsx'
 import { EmailSection } from './email-section.tsx'
-import { ExportSection } from './export-section.tsx'
-import { GrantIssuersSection } from './grant-issuers-section.tsx'
 import { PasskeysSection } from './passkeys-section.tsx'
 import { ProfileSection } from './profile-section.tsx'
 import { ProvidersSection } from './providers-section.tsx'
 import { RecoverySection } from './recovery-section.tsx'
 import { SessionsSection } from './sessions-section.tsx'
-import { WebhooksSection } from './webhooks-section.tsx'
 
 export function AccountPage() {
   const { data, error, refetch } = useQuery(accountQuery)
@@ -82,5 +83,52 @@ function LinkOutcome({ account }: { readonly account: Account }) {
     <div role="status">
       <Note tone="good">You can now sign in with {provider.label}.</Note>
     </div>
+  )
+}
+
+/** Downloads the data that the service stores about the owner. */
+export function ExportSection() {
+  const download = useAction(async () => {
+    const data = await get<object>('/api/account/export')
+    saveFile('my-data.json', JSON.stringify(data, null, 2), 'application/json')
+  })
+  return (
+    <SheetSection
+      title="Your data"
+      lead="All data that the service stores about you and your agents, as a JSON file without secrets."
+    >
+      <Button size="small" pending={download.pending} onClick={download.run} className="self-start">
+        Download data
+      </Button>
+      <ErrorNote error={download.error} />
+    </SheetSection>
+  )
+}
+
+/** Leads to the grant issuers, which have a page of their own. */
+export function GrantIssuersSection() {
+  return (
+    <SheetSection
+      title="OAuth"
+      lead="Your agents can get access tokens from OAuth authorization servers."
+    >
+      <Link to="/grant-issuers" className={`self-start ${buttonClass('secondary', 'small')}`}>
+        Manage grant issuers
+      </Link>
+    </SheetSection>
+  )
+}
+
+/** Leads to the endpoints, which have pages of their own. */
+export function WebhooksSection() {
+  return (
+    <SheetSection
+      title="Webhooks"
+      lead="The service can send events of your agents to your endpoints."
+    >
+      <Link to="/webhooks" className={`self-start ${buttonClass('secondary', 'small')}`}>
+        Manage webhooks
+      </Link>
+    </SheetSection>
   )
 }

@@ -1,14 +1,16 @@
 import type { OwnerAgent } from '@countersign/protocol'
-import { getRouteApi, Link, Outlet, useRouterState } from '@tanstack/react-router'
+import { StatusIcon } from '@countersign/ui'
+import { useQuery } from '@tanstack/react-query'
+import { getRouteApi, Link, type LinkProps, Outlet, useRouterState } from '@tanstack/react-router'
 import { type ReactNode, useEffect, useRef } from 'react'
+import { keysQuery } from '../../agents/queries.ts'
 import { WithAgent } from '../../agents/with-agent.tsx'
 import { buttonClass } from '../../components/button.tsx'
+import { DateTime } from '../../components/date-time.tsx'
+import { Note } from '../../components/error-note.tsx'
 import { Page } from '../../components/page.tsx'
 import { Skeleton } from '../../components/skeleton.tsx'
-import { TabLinks } from '../../components/tab-links.tsx'
 import { AGENT_TABS, AgentContext } from './agent-tabs.ts'
-import { RecoveryNote } from './recovery-note.tsx'
-import { StatusBanner } from './status-banner.tsx'
 
 const route = getRouteApi('/signed-in/agents/$did')
 
@@ -90,5 +92,88 @@ function Placeholder() {
         <Skeleton className="h-160 rounded-2xl" />
       </div>
     </>
+  )
+}
+
+interface TabLinksProps {
+  /** The accessible name, such as `Agent`. */
+  readonly label: string
+  readonly tabs: readonly {
+    readonly label: string
+    readonly to: NonNullable<LinkProps['to']>
+  }[]
+  readonly params: LinkProps['params']
+}
+
+const TAB =
+  '-mb-px inline-flex min-h-11 items-center border-transparent border-b-3 px-2.5 font-medium text-soft no-underline hover:text-ink aria-[current=page]:border-accent aria-[current=page]:text-ink sm:px-3'
+
+/** Tabs with a URL each: a navigation of links, which wraps on narrow screens. */
+export function TabLinks({ label, tabs, params }: TabLinksProps) {
+  return (
+    <nav aria-label={label} className="-mx-2.5 flex flex-wrap border-line border-b sm:mx-0">
+      {tabs.map((tab) => (
+        <Link
+          key={tab.to}
+          to={tab.to}
+          params={params as never}
+          activeOptions={{ exact: true }}
+          resetScroll={false}
+          className={TAB}
+        >
+          {tab.label}
+        </Link>
+      ))}
+    </nav>
+  )
+}
+
+/** Says on the other tabs of an agent that a recovery of its key is pending. */
+export function RecoveryNote({ did }: { readonly did: string }) {
+  const recovery = useQuery(keysQuery(did)).data?.recovery ?? null
+  if (recovery === null) return null
+  return (
+    <Note tone="warn">
+      <div className="flex flex-wrap items-center justify-between gap-3">
+        <p className="min-w-0 max-w-2xl text-pretty">
+          A recovery of this agent’s key is pending.{' '}
+          {recovery.effectiveAt === null ? (
+            'The agent has not redeemed the recovery token.'
+          ) : (
+            <>
+              A new key takes effect on <DateTime at={recovery.effectiveAt} as="minute" />.
+            </>
+          )}
+        </p>
+        <Link to="/agents/$did/keys" params={{ did }} className={buttonClass('secondary', 'small')}>
+          Show the recovery
+        </Link>
+      </div>
+    </Note>
+  )
+}
+
+const TEXTS = {
+  suspended: ['Suspended', 'Lookups answer “verified: false” until the suspension ends.'],
+  revoked: ['Revoked', 'The certificate is permanently invalid.'],
+} as const
+
+const TONES = {
+  suspended: 'border-warn bg-warn-wash text-warn',
+  revoked: 'border-transparent bg-bad text-on-bad',
+} as const
+
+/** Makes it obvious that the certificate is not valid. */
+export function StatusBanner({ status }: Pick<OwnerAgent, 'status'>) {
+  if (status === 'active') return null
+  const [title, sentence] = TEXTS[status]
+  return (
+    <div className={`flex items-center gap-4 rounded-2xl border-2 px-5 py-4 ${TONES[status]}`}>
+      <StatusIcon status={status} className="size-9 shrink-0" />
+      <p>
+        <strong className="block font-bold text-2xl tracking-tight">{title}</strong>
+        {sentence}
+      </p>
+    </div>
   )
 }

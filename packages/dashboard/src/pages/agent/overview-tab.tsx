@@ -1,11 +1,14 @@
+import type { OwnerAgent } from '@countersign/protocol'
 import { StatusMark } from '@countersign/ui'
 import { Link } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
 import { buttonClass } from '../../components/button.tsx'
+import { CopyField } from '../../components/copy-field.tsx'
+import { DateTime } from '../../components/date-time.tsx'
 import { Section } from '../../components/page.tsx'
 import { useAgent } from './agent-tabs.ts'
 import { BesideCard } from './beside-card.tsx'
 import { GradeSection } from './grade-section.tsx'
-import { Identifiers } from './identifiers.tsx'
 import { StatusText } from './status-text.tsx'
 
 export function OverviewTab() {
@@ -29,5 +32,43 @@ export function OverviewTab() {
       <GradeSection did={did} agent={agent} />
       <Identifiers did={did} agent={agent} />
     </BesideCard>
+  )
+}
+
+interface IdentifiersProps {
+  readonly did: string
+  readonly agent: OwnerAgent
+}
+
+export function Identifiers({ did, agent }: IdentifiersProps) {
+  return (
+    <Section title="Identifiers">
+      <CopyField label="DID" value={did} />
+      <CopyField label="Key thumbprint" value={agent.keyThumbprint} />
+      <dl className="grid gap-x-8 gap-y-5 sm:grid-cols-2">
+        <Detail name="Label" remark="Private. Set when the agent was claimed.">
+          {agent.agentId}
+        </Detail>
+        <Detail name="Claimed" remark="The certificate was issued.">
+          <DateTime at={agent.claimedAt} as="minute" />
+        </Detail>
+      </dl>
+    </Section>
+  )
+}
+
+interface DetailProps {
+  readonly name: string
+  readonly remark: string
+  readonly children: ReactNode
+}
+
+function Detail({ name, remark, children }: DetailProps) {
+  return (
+    <div className="min-w-0">
+      <dt className="font-medium">{name}</dt>
+      <dd className="mt-1 wrap-break-word">{children}</dd>
+      <dd className="mt-1 text-soft text-sm">{remark}</dd>
+    </div>
   )
 }

@@ -1,10 +1,11 @@
+import { useBlocker } from '@tanstack/react-router'
+import { ConfirmDialog } from '../../components/dialog.tsx'
 import { Section } from '../../components/page.tsx'
 import { useAgent } from './agent-tabs.ts'
 import { AvatarField } from './avatar-field.tsx'
 import { BesideCard } from './beside-card.tsx'
 import { ProfileForm } from './profile-form.tsx'
 import { RevokedProfile } from './revoked-profile.tsx'
-import { UnsavedChangesDialog } from './unsaved-changes-dialog.tsx'
 import { useAvatar } from './use-avatar.ts'
 import { useProfile } from './use-profile.ts'
 
@@ -31,5 +32,29 @@ export function ProfileTab() {
       )}
       <UnsavedChangesDialog unsaved={unsaved} />
     </BesideCard>
+  )
+}
+
+interface UnsavedChangesDialogProps {
+  readonly unsaved: boolean
+}
+
+export function UnsavedChangesDialog({ unsaved }: UnsavedChangesDialogProps) {
+  const blocker = useBlocker({
+    // An expired session must redirect to the sign-in page despite unsaved changes.
+    shouldBlockFn: ({ next }) => unsaved && next.routeId !== '/signed-out/sign-in',
+    enableBeforeUnload: () => unsaved,
+    withResolver: true,
+  })
+  return (
+    <ConfirmDialog
+      open={blocker.status === 'blocked'}
+      onClose={() => blocker.reset?.()}
+      title="Leave without saving?"
+      action="Leave without saving"
+      onConfirm={async () => blocker.proceed?.()}
+    >
+      <p>Your unsaved changes will be lost.</p>
+    </ConfirmDialog>
   )
 }

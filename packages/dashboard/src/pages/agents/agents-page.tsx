@@ -1,6 +1,9 @@
-import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query'
+import { STATUS_WORDS } from '@countersign/ui'
+import { keepPreviousData, useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { agentsQuery } from '../../agents/queries.ts'
+import { type AgentsFilter, agentsQuery } from '../../agents/queries.ts'
+import { useService } from '../../agents/use-service.ts'
+import { identityQuery } from '../../api/queries.ts'
 import { Button, buttonClass } from '../../components/button.tsx'
 import { ErrorNote } from '../../components/error-note.tsx'
 import { Page } from '../../components/page.tsx'
@@ -8,8 +11,6 @@ import { Loading, Skeleton } from '../../components/skeleton.tsx'
 import { AgentList } from './agent-list.tsx'
 import { BulkBar } from './bulk-bar.tsx'
 import { Filters } from './filters.tsx'
-import { NoAgents } from './no-agents.tsx'
-import { NoMatches } from './no-matches.tsx'
 import { RevokeAll } from './revoke-all.tsx'
 import { useAgentsFilter } from './use-agents-filter.ts'
 import { useSelection } from './use-selection.ts'
@@ -88,4 +89,66 @@ function ListSkeleton() {
       <Skeleton className="h-80 rounded-2xl" />
     </>
   )
+}
+
+/** Shown to owners without agents. The checklist above lists the steps. */
+export function NoAgents() {
+  const identity = useQuery(identityQuery)
+  const { name } = useService()
+  const verified = identity.data?.verifications.some((each) => !each.expired)
+
+  return (
+    <div className="flex flex-col items-start gap-5 rounded-2xl border border-line-strong border-dashed p-6 sm:p-10">
+      <h2 className="font-semibold text-xl tracking-tight">No agents yet</h2>
+      <p className="max-w-2xl text-pretty text-soft">
+        {name} issues a certificate to each of your agents. It names you as the verified owner, and
+        the agent proves possession of its key. You can revoke it at any time.
+      </p>
+      <ErrorNote error={identity.error} onRetry={() => void identity.refetch()} />
+      {identity.isPending && <Skeleton className="h-11 w-52" />}
+      {verified === true && (
+        <Link to="/claim" state={{ createToken: true }} className={buttonClass('primary')}>
+          Create claim token
+        </Link>
+      )}
+      {verified === false && (
+        <Link to="/identity" className={buttonClass('primary')}>
+          Verify your identity
+        </Link>
+      )}
+    </div>
+  )
+}
+
+interface NoMatchesProps {
+  readonly filter: AgentsFilter
+  /** There are further pages that were not searched yet. */
+  readonly more: boolean
+}
+
+export function NoMatches({ filter, more }: NoMatchesProps) {
+  return (
+    <div className="flex flex-col items-start gap-4 rounded-2xl border border-line-strong border-dashed p-6 sm:p-10">
+      <h2 className="font-semibold text-xl tracking-tight">No agent matches</h2>
+      <p className="max-w-xl text-pretty text-soft">
+        You have no {kind(filter)}
+        {more && ' among your newest agents'}. The search covers names, usernames, labels,
+        descriptions and DIDs.
+      </p>
+      <Link to="/agents" search={{}} className={buttonClass()}>
+        Show all agents
+      </Link>
+    </div>
+  )
+}
+
+function kind({ search, status, grade }: AgentsFilter): string {
+  return [
+    status && STATUS_WORDS[status].toLowerCase(),
+    'agent',
+    grade && `with grade ${grade}`,
+    search && `that contains “${search}”`,
+  ]
+    .filter(Boolean)
+    .join(' ')
 }

@@ -1,11 +1,13 @@
-import type { OwnerAgent } from '@countersign/protocol'
+import type { OwnerAgent, SessionState } from '@countersign/protocol'
 import { useRef, useState } from 'react'
+import { toCsv } from '../../agents/csv.ts'
+import { didOf } from '../../agents/did.ts'
 import { useService } from '../../agents/use-service.ts'
 import { Button } from '../../components/button.tsx'
+import { saveFile } from '../../components/save-file.ts'
 import { toast } from '../../components/toast.tsx'
 import type { BulkChange } from './bulk-change.ts'
 import { BulkDialog } from './bulk-dialog.tsx'
-import { exportCsv, exportJson } from './export-agents.ts'
 import type { Selection } from './use-selection.ts'
 
 interface BulkBarProps {
@@ -84,4 +86,46 @@ export function BulkBar({ agents, selection }: BulkBarProps) {
       />
     </section>
   )
+}
+
+type Service = SessionState['service']
+
+function exportJson(agents: readonly OwnerAgent[]): void {
+  saveFile('agents.json', `${JSON.stringify(agents, null, 2)}\n`, 'application/json')
+}
+
+function exportCsv(agents: readonly OwnerAgent[], service: Service): void {
+  saveFile('agents.csv', agentsCsv(agents, service), 'text/csv')
+}
+
+const COLUMNS = [
+  'did',
+  'label',
+  'display_name',
+  'username',
+  'description',
+  'status',
+  'status_reason',
+  'grade',
+  'claimed_at',
+  'key_thumbprint',
+  'certificate_url',
+]
+
+/** One row for each agent. */
+function agentsCsv(agents: readonly OwnerAgent[], service: Service): string {
+  const rows = agents.map((agent) => [
+    didOf(service, agent),
+    agent.agentId,
+    agent.displayName,
+    agent.username ?? '',
+    agent.description,
+    agent.status,
+    agent.statusReason ?? '',
+    agent.grade,
+    agent.claimedAt,
+    agent.keyThumbprint,
+    agent.certificateUrl,
+  ])
+  return toCsv(COLUMNS, rows)
 }

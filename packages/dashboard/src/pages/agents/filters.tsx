@@ -1,10 +1,10 @@
 import { AGENT_STATUSES, type OwnerAgents } from '@countersign/protocol'
 import { STATUS_WORDS } from '@countersign/ui'
 import { useNavigate } from '@tanstack/react-router'
+import { useEffect, useRef, useState } from 'react'
 import type { AgentsFilter } from '../../agents/queries.ts'
-import { SelectField } from '../../components/field.tsx'
+import { SelectField, TextField } from '../../components/field.tsx'
 import { FilterLinks } from '../../components/filter-links.tsx'
-import { SearchField } from './search-field.tsx'
 import { filterOf, GRADES } from './use-agents-filter.ts'
 
 interface FiltersProps {
@@ -49,5 +49,50 @@ export function Filters({ filter, counts }: FiltersProps) {
         }))}
       />
     </search>
+  )
+}
+
+interface SearchFieldProps {
+  readonly value: string
+  readonly onChange: (value: string) => void
+}
+
+const PAUSE_MS = 250
+
+/** Reports the search text when the user stops typing. */
+function SearchField({ value, onChange }: SearchFieldProps) {
+  const [text, setText] = useState(value)
+  const reported = useRef(value)
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
+
+  // The URL changed by navigation or a cleared filter. Text that is being typed is kept.
+  useEffect(() => {
+    if (value === reported.current) return
+    reported.current = value
+    setText(value)
+  }, [value])
+
+  useEffect(() => () => clearTimeout(timer.current), [])
+
+  function onType(next: string) {
+    setText(next)
+    clearTimeout(timer.current)
+    timer.current = setTimeout(() => {
+      reported.current = next.trim()
+      onChange(reported.current)
+    }, PAUSE_MS)
+  }
+
+  return (
+    <TextField
+      type="search"
+      label="Search"
+      placeholder="Name, label, description or DID"
+      value={text}
+      onChange={(event) => onType(event.target.value)}
+      maxLength={128}
+      autoComplete="off"
+      spellCheck={false}
+    />
   )
 }

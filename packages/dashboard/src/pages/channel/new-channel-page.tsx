@@ -1,7 +1,7 @@
 import type { ChannelKindInWords, Grade, OwnerAgent } from '@countersign/protocol'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
-import { useState } from 'react'
+import { useId, useState } from 'react'
 import { WithAgent } from '../../agents/with-agent.tsx'
 import { BackToAgent } from '../../channels/back-to-agent.tsx'
 import { channelKindsQuery } from '../../channels/queries.ts'
@@ -9,7 +9,7 @@ import { useProjectedGrade } from '../../channels/use-projected-grade.ts'
 import { ErrorNote, Note } from '../../components/error-note.tsx'
 import { Page } from '../../components/page.tsx'
 import { Loading, Skeleton } from '../../components/skeleton.tsx'
-import { KindOption } from './kind-option.tsx'
+import { HandleForm } from './handle-form.tsx'
 
 const route = getRouteApi('/signed-in/agents/$did/channels/new')
 
@@ -121,5 +121,47 @@ function Effect({ agent, tier, from, to }: EffectProps) {
     <span className="font-medium text-good">
       <span aria-hidden="true">↑ </span>Raises the grade from {from} to {to}
     </span>
+  )
+}
+
+interface KindOptionProps {
+  readonly did: string
+  readonly kind: ChannelKindInWords
+  readonly chosen: boolean
+  readonly onChoose: () => void
+}
+
+/** One kind of channel. The selected one shows the form for its handle. */
+export function KindOption({ did, kind, chosen, onChoose }: KindOptionProps) {
+  const id = useId()
+  return (
+    <div
+      className={`rounded-2xl border bg-surface ${chosen ? 'border-accent ring-1 ring-accent' : 'border-line'}`}
+    >
+      <label className="flex cursor-pointer gap-4 px-5 py-4">
+        <input
+          type="radio"
+          name="kind"
+          checked={chosen}
+          onChange={onChoose}
+          aria-describedby={`${id}-proves`}
+          aria-labelledby={`${id}-label`}
+          className="mt-1 size-4.5 shrink-0 accent-accent"
+        />
+        <span className="flex min-w-0 flex-1 flex-col gap-1">
+          <span id={`${id}-label`} className="font-semibold text-lg/6">
+            {kind.label}
+          </span>
+          <span id={`${id}-proves`} className="text-pretty text-soft">
+            {kind.proves}
+          </span>
+        </span>
+      </label>
+      {chosen && (
+        <div className="border-line border-t px-5 py-5">
+          <HandleForm did={did} kind={kind} />
+        </div>
+      )}
+    </div>
   )
 }

@@ -1,16 +1,21 @@
-import { useQueryClient } from '@tanstack/react-query'
-import { useLocation, useNavigate } from '@tanstack/react-router'
-import { useEffect } from 'react'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { Link, useLocation, useNavigate } from '@tanstack/react-router'
+import { type ReactNode, useEffect, useRef } from 'react'
 import { AGENTS_KEY } from '../../agents/queries.ts'
-import { RestoreFocus } from '../../agents/restore-focus.tsx'
-import { Page } from '../../components/page.tsx'
+import { ApiError } from '../../api/client.ts'
+import { identityQuery } from '../../api/queries.ts'
+import { Button, buttonClass } from '../../components/button.tsx'
+import { CopyField } from '../../components/copy-field.tsx'
+import { Countdown } from '../../components/countdown.tsx'
+import { ErrorNote } from '../../components/error-note.tsx'
+import { Page, Section } from '../../components/page.tsx'
+import { Loading, Skeleton } from '../../components/skeleton.tsx'
 import { useCountdown } from '../../components/use-countdown.ts'
 import { BatchSection } from './batch-section.tsx'
 import { ClaimInstructions } from './claim-instructions.tsx'
 import { ClaimedAgent } from './claimed-agent.tsx'
-import { Start } from './start.tsx'
-import { TokenSection } from './token-section.tsx'
-import { useClaimTokens } from './use-claim-tokens.ts'
+import { CreateToken } from './create-token.tsx'
+import { type ClaimTokens, type Creating, useClaimTokens } from './use-claim-tokens.ts'
 import { useClaimedAgents } from './use-claimed-agents.ts'
 
 declare module '@tanstack/react-router' {
@@ -91,4 +96,90 @@ function useCreateOnArrival(create: (count: number) => void): void {
     create(1)
     void navigate({ to: '/claim', replace: true, state: {} })
   }, [wanted])
+}
+
+/** Keeps keyboard users in place: takes the focus if the element that had it was replaced by this one. */
+export function RestoreFocus({ children }: { readonly children: ReactNode }) {
+  const container = useRef<HTMLDivElement>(null)
+  useEffect(() => {
+    if (document.activeElement === document.body) container.current?.focus()
+  }, [])
+  return (
+    <div ref={container} tabIndex={-1} className="outline-hidden">
+      {children}
+    </div>
+  )
+}
+
+interface StartProps {
+  /** Whether the previous tokens have expired. */
+  readonly expired?: boolean
+  readonly creating: Creating
+}
+
+/** Shown without a valid token: a button to create one, or a link to identity verification. */
+export function Start({ expired = false, creating }: StartProps) {
+  const { data, error, isPending, refetch } = useQuery(identityQuery)
+  const refused = creating.error instanceof ApiError && creating.error.code === 'IDENTITY_REQUIRED'
+
+  if (isPending) {
+    return (
+      <>
+        <Loading what="your verifications" />
+        <Skeleton className="h-76 rounded-2xl" />
+      </>
+    )
+  }
+  if (refused || data?.verifications.every((each) => each.expired)) return <IdentityFirst />
+  return (
+    <div className="flex flex-col gap-8">
+      <ErrorNote error={error} onRetry={() => void refetch()} />
+      <CreateToken expired={expired} creating={creating} />
+    </div>
+  )
+}
+
+/** Owners need a verified identity before they can claim agents. */
+function IdentityFirst() {
+  return (
+    <Section
+      title="Verify your identity first"
+      lead="A certificate names the verified owner of an agent. You have no valid identity verification."
+    >
+      <p className="max-w-2xl text-pretty">
+        Verify your identity once with a provider of your choice. Then you can claim any number of
+        agents.
+      </p>
+      <Link to="/identity" className={`self-start ${buttonClass('primary')}`}>
+        Verify your identity
+      </Link>
+    </Section>
+  )
+}
+
+interface TokenSectionProps {
+  readonly tokens: ClaimTokens
+  /** In seconds. */
+  readonly left: number
+  readonly creating: Creating
+}
+
+/** Shows the token, which is displayed only once. */
+export function TokenSection({ tokens, left, creating }: TokenSectionProps) {
+  return (
+    <Section
+      title="Your claim token"
+      lead="Shown only once. Treat it like a password: anyone who has it can claim an agent in your name."
+    >
+      <Countdown left={left} total={tokens.seconds} />
+      <CopyField label="Claim token" value={tokens.values[0] as string} />
+      <div className="flex flex-wrap items-center gap-x-4 gap-y-2">
+        <Button size="small" pending={creating.pending} onClick={() => creating.run(1)}>
+          Create another token
+        </Button>
+        <span className="text-soft text-sm">This invalidates the token above.</span>
+      </div>
+      <ErrorNote error={creating.error} />
+    </Section>
+  )
 }

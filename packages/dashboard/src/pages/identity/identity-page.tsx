@@ -4,12 +4,11 @@ import { getRouteApi, Link } from '@tanstack/react-router'
 import { identityQuery } from '../../api/queries.ts'
 import { buttonClass } from '../../components/button.tsx'
 import { ErrorNote, Note } from '../../components/error-note.tsx'
-import { Page } from '../../components/page.tsx'
+import { Page, Section } from '../../components/page.tsx'
 import { ProviderError } from '../../components/provider-error.tsx'
 import { Sheet, SheetSection } from '../../components/sheet.tsx'
 import { Loading, Skeleton } from '../../components/skeleton.tsx'
 import { ProviderCard } from './provider-card.tsx'
-import { StoredData } from './stored-data.tsx'
 import { VerificationItem } from './verification-item.tsx'
 
 export function IdentityPage() {
@@ -144,5 +143,30 @@ function Placeholder() {
         <Skeleton className="h-80" />
       </div>
     </>
+  )
+}
+
+export function StoredData() {
+  return (
+    <Section title="Stored data" lead="The same for every provider.">
+      <dl className="grid gap-x-10 gap-y-5 sm:grid-cols-2">
+        <div>
+          <dt className="font-medium">Stored</dt>
+          <dd className="text-pretty text-soft">
+            The provider, the assurance level, the dates, the country if the provider names one, and
+            a one-way hash of your identifier at the provider. The hash only prevents that one
+            person verifies two accounts.
+          </dd>
+        </div>
+        <div>
+          <dt className="font-medium">Never stored</dt>
+          <dd className="text-pretty text-soft">
+            Your address, your date of birth, document numbers, document pictures, and access tokens
+            for your account there. Your verified name is stored only if you publish it, and deleted
+            when you stop.
+          </dd>
+        </div>
+      </dl>
+    </Section>
   )
 }

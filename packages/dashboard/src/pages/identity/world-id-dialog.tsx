@@ -1,5 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
+import { create } from 'qrcode'
 import { useEffect, useEffectEvent, useState } from 'react'
 import { send } from '../../api/client.ts'
 import { Button, buttonClass } from '../../components/button.tsx'
@@ -7,7 +8,6 @@ import { Dialog, DialogActions } from '../../components/dialog.tsx'
 import { ErrorNote } from '../../components/error-note.tsx'
 import { Skeleton } from '../../components/skeleton.tsx'
 import { startWorldId } from '../../identity/world-id.ts'
-import { QrCode } from './qr-code.tsx'
 import type { ProviderClient } from './use-verify.ts'
 
 interface WorldIdDialogProps {
@@ -83,4 +83,34 @@ function useProof(client: ProviderClient, onProof: (result: unknown) => Promise<
   }, [client])
 
   return { uri, error }
+}
+
+interface QrCodeProps {
+  readonly text: string
+  /** The accessible name. */
+  readonly label: string
+}
+
+/** The quiet zone that readers need (ISO/IEC 18004), in modules. */
+const QUIET = 4
+
+/** Dark on white in both themes, because some readers cannot read inverted codes. */
+function QrCode({ text, label }: QrCodeProps) {
+  const { size, data } = create(text, { errorCorrectionLevel: 'M' }).modules
+  const dark = Array.from(data, (module, at) =>
+    module ? `M${at % size} ${Math.floor(at / size)}h1v1h-1z` : '',
+  )
+  const side = size + 2 * QUIET
+  return (
+    <svg
+      viewBox={`${-QUIET} ${-QUIET} ${side} ${side}`}
+      role="img"
+      aria-label={label}
+      shapeRendering="crispEdges"
+      className="size-60 rounded-lg"
+    >
+      <rect x={-QUIET} y={-QUIET} width={side} height={side} fill="#fff" />
+      <path d={dark.join('')} fill="#000" />
+    </svg>
+  )
 }

@@ -1,7 +1,8 @@
 import type { SessionState } from '@countersign/protocol'
-import { useSuspenseQuery } from '@tanstack/react-query'
-import { getRouteApi, Link } from '@tanstack/react-router'
+import { useQueryClient, useSuspenseQuery } from '@tanstack/react-query'
+import { getRouteApi, Link, useRouter } from '@tanstack/react-router'
 import { useState } from 'react'
+import { send } from '../../api/client.ts'
 import { passkeysUnavailableReason, signInWithPasskey } from '../../api/passkeys.ts'
 import { sessionQuery } from '../../api/queries.ts'
 import { Button, buttonClass } from '../../components/button.tsx'
@@ -11,10 +12,8 @@ import { ProviderError } from '../../components/provider-error.tsx'
 import { Sheet, SheetSection } from '../../components/sheet.tsx'
 import { SignInProviders } from '../../components/sign-in-providers.tsx'
 import { useAction } from '../../components/use-action.ts'
-import { LinkSignIn, takeLinkToken } from './link-sign-in.tsx'
 import { RecoverySignIn } from './recovery-sign-in.tsx'
 import { safeReturnPath } from './return-path.ts'
-import { useAfterSignIn } from './use-after-sign-in.ts'
 
 const route = getRouteApi('/signed-out/sign-in')
 
@@ -116,4 +115,48 @@ function AlreadySignedIn({
       </a>
     </SheetSection>
   )
+}
+
+interface LinkSignInProps {
+  readonly token: string
+  readonly onSignedIn: () => Promise<void>
+}
+
+/** Redeems a single-use sign-in link only on a click, because mail scanners and link previews open links. */
+export function LinkSignIn({ token, onSignedIn }: LinkSignInProps) {
+  const redeem = useAction(async () => {
+    await send('POST', '/api/sign-in/link', { token })
+    await onSignedIn()
+  })
+  return (
+    <SheetSection title="Sign-in link" lead="The operator created this single-use link for you.">
+      <Button variant="primary" pending={redeem.pending} onClick={redeem.run}>
+        Sign in with this link
+      </Button>
+      <ErrorNote error={redeem.error} />
+    </SheetSection>
+  )
+}
+
+const IN_FRAGMENT = /^#link=([\w-]{1,64})$/
+
+/**
+ * Reads the token and removes it from the URL and the browser history.
+ * @returns null if there is none
+ */
+export function takeLinkToken(): string | null {
+  const token = IN_FRAGMENT.exec(location.hash)?.[1] ?? null
+  if (token !== null) history.replaceState(history.state, '', location.pathname + location.search)
+  return token
+}
+
+/** @returns called after signing in: clears cached data of a previous account and continues */
+export function useAfterSignIn(next: string | undefined): () => Promise<void> {
+  const queries = useQueryClient()
+  const router = useRouter()
+  return async () => {
+    queries.clear()
+    await queries.fetchQuery({ ...sessionQuery, staleTime: 0 })
+    router.history.push(safeReturnPath(next))
+  }
 }

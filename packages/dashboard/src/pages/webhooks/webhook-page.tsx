@@ -8,13 +8,13 @@ import { CopyField } from '../../components/copy-field.tsx'
 import { DateTime } from '../../components/date-time.tsx'
 import { ConfirmDialog } from '../../components/dialog.tsx'
 import { ErrorNote, Note } from '../../components/error-note.tsx'
+import { CheckField } from '../../components/field.tsx'
 import { Page, Section } from '../../components/page.tsx'
 import { Loading, Skeleton } from '../../components/skeleton.tsx'
 import { toast } from '../../components/toast.tsx'
 import { useAction } from '../../components/use-action.ts'
 import { DeliveryLog } from './delivery-log.tsx'
 import { pathOf, refreshWebhooks, webhooksQuery } from './queries.ts'
-import { RotateSecretDialog } from './rotate-secret-dialog.tsx'
 import { WebhookDialog } from './webhook-dialog.tsx'
 import { WebhookMark } from './webhook-mark.tsx'
 import { WebhookSecret } from './webhook-secret.tsx'
@@ -221,5 +221,43 @@ function StateNote({ webhook }: { readonly webhook: Webhook }) {
         )}
       </p>
     </Note>
+  )
+}
+
+interface RotateSecretDialogProps {
+  readonly webhookId: string
+  readonly onClose: () => void
+  readonly onRotated: (webhook: CreatedWebhook) => void
+}
+
+/** Asks whether the current secret has leaked, and gives the endpoint another one. */
+export function RotateSecretDialog({ webhookId, onClose, onRotated }: RotateSecretDialogProps) {
+  const [leaked, setLeaked] = useState(false)
+
+  async function rotate() {
+    const body = leaked ? { overlapHours: 0 } : {}
+    onRotated(await send<CreatedWebhook>('POST', `${pathOf(webhookId)}/rotate-secret`, body))
+  }
+
+  return (
+    <ConfirmDialog
+      open
+      onClose={onClose}
+      title="Rotate the secret?"
+      action="Rotate the secret"
+      danger={leaked}
+      onConfirm={rotate}
+    >
+      <p>
+        {leaked
+          ? 'Deliveries are signed with the new secret only, from now on. Your receiver rejects them until it has the new secret; they are sent again.'
+          : 'For 24 hours, deliveries are signed with both secrets. Replace the secret in your receiver within that time.'}
+      </p>
+      <CheckField
+        label="The current secret has leaked: stop using it now"
+        checked={leaked}
+        onChange={(event) => setLeaked(event.target.checked)}
+      />
+    </ConfirmDialog>
   )
 }

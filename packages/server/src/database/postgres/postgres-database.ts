@@ -13,14 +13,17 @@ import {
 import { GroupCommit } from '../group-commit.ts'
 import { isUpToDate, migrate } from '../migrate.ts'
 import { MIGRATIONS } from '../schema/migrations/index.ts'
-import type { ConnectionStats, TransactionEnd } from '../stats.ts'
-import { type DatabaseState, UNREACHABLE } from '../stats.ts'
+import {
+  type ConnectionStats,
+  type DatabaseState,
+  type TransactionEnd,
+  UNREACHABLE,
+} from '../stats.ts'
 import { CachedProbe, PrimaryMonitor, postgresState } from './health.ts'
 import { connectPrimary, endClient, execute, executeScript, kyselyOver } from './postgres.ts'
 import { Hosts } from './postgres-hosts.ts'
-import { PostgresListener } from './postgres-listener.ts'
 import { connectionsOf, kyselyOverPool } from './postgres-pool.ts'
-import { BEGIN, ENFORCE_SYNC_COMMIT, isWarning, PostgresWriter } from './writer.ts'
+import { BEGIN, ENFORCE_SYNC_COMMIT, isWarning, NOTIFY_CHANNEL, PostgresWriter } from './writer.ts'
 
 /** A point read takes a fraction of a millisecond, so a few connections are enough. Servers allow only about a hundred. */
 const READERS = { max: 6 }
@@ -208,5 +211,66 @@ class PostgresDatabase implements Database {
 
   async #announce(): Promise<void> {
     for (const listener of this.#onCommit) await listener()
+  }
+}
+
+const RETRY_MS = 250
+
+/**
+ * Listens for notifications that other nodes have written. Notifications are lost while it is not connected, so callers
+ * must also poll. It reconnects by itself, and then calls back once.
+ */
+class PostgresListener {
+  readonly #hosts: Hosts
+  readonly #onNotification: (processId: number | null) => void
+  #client: pg.Client | null = null
+  #retry: NodeJS.Timeout | null = null
+  #closed = false
+
+  /** @param onNotification called with the writer's server process ID, or null after a reconnect */
+  constructor(hosts: Hosts, onNotification: (processId: number | null) => void) {
+    this.#hosts = hosts
+    this.#onNotification = onNotification
+  }
+
+  async start(): Promise<void> {
+    this.#retry = null
+    const client = await connectPrimary(this.#hosts).catch(() => null)
+    if (this.#closed) return client === null ? undefined : endClient(client)
+    if (client === null) return this.#scheduleRetry()
+    this.#client = client
+    client.on('notification', ({ processId }) => this.#onNotification(processId))
+    client.on('error', () => this.#reconnectFrom(client))
+    client.on('end', () => this.#reconnectFrom(client))
+    try {
+      await client.query(`listen ${NOTIFY_CHANNEL}`)
+      this.#onNotification(null)
+    } catch {
+      this.#reconnectFrom(client)
+    }
+  }
+
+  /** Reconnects to the current primary. */
+  reconnect(): void {
+    if (this.#client !== null) this.#reconnectFrom(this.#client)
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    if (this.#retry !== null) clearTimeout(this.#retry)
+    const client = this.#client
+    this.#client = null
+    if (client !== null) await endClient(client)
+  }
+
+  #reconnectFrom(client: pg.Client): void {
+    if (this.#client !== client) return
+    this.#client = null
+    void endClient(client)
+    if (!this.#closed) this.#scheduleRetry()
+  }
+
+  #scheduleRetry(): void {
+    this.#retry = setTimeout(() => void this.start(), RETRY_MS)
   }
 }

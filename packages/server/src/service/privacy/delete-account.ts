@@ -1,13 +1,15 @@
 import { EXPIRE_VERIFICATION } from '../../accounts/identity/record-verification.ts'
+import { ownerById } from '../../accounts/owner-table.ts'
 import { EXPIRE_UNUSED_ACCOUNT } from '../../accounts/owners/unused-account.ts'
 import { quarantineUsername } from '../../accounts/username-quarantine.ts'
+import { ownsAgents } from '../../agents/agent-table.ts'
 import { cancelRegrade } from '../../agents/changes/regrade-owner.ts'
 import { erasePayloads } from '../../agents/manage/agent-event-table.ts'
 import { agentsWithProfile, unrevokedAgents } from '../../agents/manage/own-agent-table.ts'
 import { assertConfirmed, REVOKE_BATCH_SIZE, revokeAgents } from '../../agents/manage/revoke-all.ts'
 import { writeProfile } from '../../agents/manage/update-profile.ts'
 import { eraseChannels } from '../../channels/channel-lifecycle.ts'
-import type { AgentRow, Tx } from '../../database/database.ts'
+import type { AgentRow, JobRow, Tx } from '../../database/database.ts'
 import { appendEvent } from '../../database/event-table.ts'
 import { cancelJob } from '../../database/jobs/job-table.ts'
 import { eraseOpenings } from '../../log/log-table.ts'
@@ -19,6 +21,7 @@ import {
   anonymizeOwner,
   deleteJobs,
   deleteOwnerRecords,
+  wasEverVerified,
 } from './owner-data-table.ts'
 
 const REASON = 'owner_deleted'
@@ -65,7 +68,7 @@ export async function deleteAccount(
 }
 
 /** The last transaction of a deletion. @returns the number of agents revoked */
-export async function eraseAccount(tx: Tx, ownerId: number, at: number): Promise<number> {
+async function eraseAccount(tx: Tx, ownerId: number, at: number): Promise<number> {
   const revoked = await revokeAgents(tx, ownerId, REASON, at, ALL, 'spread')
   await eraseChannels(tx, ownerId, REASON, at)
   await erasePayloads(tx, ownerId)
@@ -114,4 +117,13 @@ async function clearProfileBatch(tx: Tx, ownerId: number, at: number): Promise<n
 /** Profiles may identify their owner. Each cleared profile gets an `agent.updated` event. */
 async function clearProfiles(tx: Tx, agents: readonly AgentRow[], at: number): Promise<void> {
   for (const agent of agents) await writeProfile(tx, agent, EMPTY_PROFILE, at)
+}
+
+/** A job that deletes an account whose owner has never verified or claimed anything. */
+export async function expireUnusedAccount(tx: Tx, { subject }: JobRow, at: number): Promise<void> {
+  const ownerId = Number(subject)
+  const owner = await ownerById(tx.db, ownerId)
+  if (owner === undefined || owner.deleted_at !== null) return
+  if ((await ownsAgents(tx.db, ownerId)) || (await wasEverVerified(tx.db, ownerId))) return
+  await eraseAccount(tx, ownerId, at)
 }

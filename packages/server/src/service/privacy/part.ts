@@ -1,7 +1,7 @@
 import type { OwnersPart } from '../../accounts/owners/owner-routes.ts'
 import { EXPIRE_UNUSED_ACCOUNT } from '../../accounts/owners/unused-account.ts'
 import type { OwnerDeps } from '../../accounts/providers/providers.ts'
-import { expireUnusedAccount } from './expire-unused-account.ts'
+import { expireUnusedAccount } from './delete-account.ts'
 import { deletionRoute, exportRoute } from './privacy-routes.ts'
 
 /** Export and deletion of accounts. */

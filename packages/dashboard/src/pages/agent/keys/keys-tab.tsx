@@ -1,13 +1,18 @@
-import type { AgentKeys } from '@countersign/protocol'
+import type { AgentKeys, AgentStatus } from '@countersign/protocol'
 import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
 import { keysQuery } from '../../../agents/queries.ts'
-import { ErrorNote } from '../../../components/error-note.tsx'
+import { Button } from '../../../components/button.tsx'
+import { CopyField } from '../../../components/copy-field.tsx'
+import { DateTime } from '../../../components/date-time.tsx'
+import { ErrorNote, Note } from '../../../components/error-note.tsx'
+import { Section } from '../../../components/page.tsx'
 import { Loading, Skeleton } from '../../../components/skeleton.tsx'
 import { useAgent } from '../agent-tabs.ts'
-import { ContestSection } from './contest-section.tsx'
-import { type Contestable, contestableKeys } from './contestable.ts'
-import { CurrentKey } from './current-key.tsx'
-import { KeyHistory } from './key-history.tsx'
+import { ContestDialog } from './contest-dialog.tsx'
+import { type Contestable, type ContestProps, contestableKeys, type Key } from './contestable.ts'
+import { CHANGE_TEXTS, KeyHistory } from './key-history.tsx'
+import { KeyStateMark } from './key-state-mark.tsx'
 import { PendingRecovery } from './pending-recovery.tsx'
 import { StartRecovery } from './start-recovery.tsx'
 import { useRecovery } from './use-recovery.ts'
@@ -69,4 +74,73 @@ function isAny(
   contestable: readonly Contestable[],
 ): contestable is readonly [Contestable, ...Contestable[]] {
   return contestable.length > 0
+}
+
+/** Contests the rotations of the last 72 hours. */
+export function ContestSection(props: ContestProps) {
+  const [open, setOpen] = useState(false)
+  const [{ key, until }] = props.contestable
+  return (
+    <Section
+      title="The key was replaced"
+      lead={
+        <>
+          The agent replaced key {key.sequence}
+          {key.until !== null && (
+            <>
+              {' '}
+              on <DateTime at={key.until} as="minute" />
+            </>
+          )}
+          . If you did not expect this, contest it before{' '}
+          <DateTime at={new Date(until).toISOString()} as="minute" />.
+        </>
+      }
+    >
+      <Button variant="warning" className="self-start" onClick={() => setOpen(true)}>
+        Contest …
+      </Button>
+      <ContestDialog {...props} open={open} onClose={() => setOpen(false)} />
+    </Section>
+  )
+}
+
+interface CurrentKeyProps {
+  readonly currentKey: Key
+  readonly status: AgentStatus
+}
+
+/** The key with the highest number. It may be burned, until the agent is recovered. */
+export function CurrentKey({ currentKey, status }: CurrentKeyProps) {
+  const { keyThumbprint, sequence, from, changedBy, state } = currentKey
+  return (
+    <Section title="Current key" actions={<KeyStateMark state={state} />}>
+      {state === 'compromised' && (
+        <Note tone="bad">
+          <p>
+            This key was reported as compromised. It verifies nowhere, and nobody can claim it
+            again.
+            {status !== 'revoked' && ' The agent needs a new key.'}
+          </p>
+        </Note>
+      )}
+      <CopyField label="Thumbprint" value={keyThumbprint} />
+      <dl className="grid gap-x-8 gap-y-4 sm:grid-cols-3">
+        <Detail name="Key number">{sequence}</Detail>
+        <Detail name="Current since">
+          <DateTime at={from} as="minute" />
+        </Detail>
+        <Detail name="Set by">{CHANGE_TEXTS[changedBy]}</Detail>
+      </dl>
+    </Section>
+  )
+}
+
+function Detail({ name, children }: { readonly name: string; readonly children: React.ReactNode }) {
+  return (
+    <div className="min-w-0">
+      <dt className="text-soft text-sm">{name}</dt>
+      <dd className="mt-0.5 text-pretty">{children}</dd>
+    </div>
+  )
 }

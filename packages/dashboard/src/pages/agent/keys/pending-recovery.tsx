@@ -9,7 +9,6 @@ import { ErrorNote, Note } from '../../../components/error-note.tsx'
 import { Section } from '../../../components/page.tsx'
 import { useAction } from '../../../components/use-action.ts'
 import { useCountdown } from '../../../components/use-countdown.ts'
-import { completeCommand, redeemCommand } from './commands.ts'
 import { delayText, durationText } from './duration.ts'
 import { CancelRecoveryDialog } from './recovery-dialogs.tsx'
 import type { RecoveryActions } from './use-recovery.ts'
@@ -178,4 +177,27 @@ function Redeemed({ did, pending, effectiveAt }: RedeemedProps) {
       </p>
     </>
   )
+}
+
+/** The data that the commands for a recovery contain. */
+interface RecoverData {
+  readonly did: string
+  readonly baseUrl: string
+  /** The package of the command, as npx takes it. */
+  readonly cliPackage: string
+}
+
+/** For the `countersign` CLI: makes a new key, stores it and redeems the recovery token with it. */
+function redeemCommand({ did, baseUrl, cliPackage }: RecoverData, token: string): string {
+  return `npx -y ${cliPackage} recover \\
+  ${did} \\
+  ${token} \\
+  --url ${baseUrl}`
+}
+
+/** Moves the new key into the key file, once it is the current one. */
+function completeCommand({ did, baseUrl, cliPackage }: RecoverData): string {
+  return `npx -y ${cliPackage} recover \\
+  ${did} \\
+  --url ${baseUrl}`
 }
