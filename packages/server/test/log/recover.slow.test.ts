@@ -3,6 +3,7 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { isAgentEntry, parseVerifierKey } from '@countersign/protocol'
+import { leaveUncompared } from '../../../../test/support/changes-complete.ts'
 import { newKey } from '../../../../test/support/key.ts'
 import { logInfo, logKey, readLog, untilLogged } from '../../../../test/support/log-client.ts'
 import { SQLITE_ONLY } from '../../../../test/support/postgres.ts'
@@ -54,6 +55,7 @@ test(
     assert.equal((await countersignd(env, 'restore', backup)).code, 0)
 
     const restored = await startTestService(t, env)
+    leaveUncompared(restored)
     await untilTicked(restored, async () => (await readiness(restored)).state === 'halted')
     assert.match((await readiness(restored)).problem ?? '', /has 1 entries of the log, but 3 were/)
     assert.equal((await fetch(`${restored.url}/log/checkpoint`)).status, 503)
