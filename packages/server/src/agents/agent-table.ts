@@ -202,17 +202,18 @@ export async function updateStatus(tx: Tx, change: StatusChange): Promise<boolea
   return (await setStatus(tx.db, change)).length > 0
 }
 
-/** Records that an agent changed, with the sequence number of the event about it. */
-export async function touchAgent(
+/** Records that an agent changed, with the sequence number of the event about it. @returns the agent, if there is one */
+export function touchAgent(
   tx: Tx,
   tail: string,
   { at, version }: { readonly at: number; readonly version: number },
-): Promise<void> {
-  await tx.db
+): Promise<AgentRow | undefined> {
+  return tx.db
     .updateTable('agents')
     .set({ updated_at: at, version })
     .where('tail', '=', tail)
-    .execute()
+    .returningAll()
+    .executeTakeFirst()
 }
 
 interface GradeChange extends Pick<AgentRow, 'grade' | 'version'> {

@@ -67,19 +67,34 @@ export async function changeAgent(
   change: WrittenChange,
   at: number,
 ): Promise<AgentRow> {
-  const before = await agentByTail(tx.db, tail)
+  const when = { version: tx.nextSeq(), at }
+  const read = hasColumns(change) ? agentByTail(tx.db, tail) : touchAgent(tx, tail, when)
+  const before = await read
   if (before === undefined) throw new Error(`there is no agent ${tail}, which is to be changed`)
-  return write(tx, before, change, at)
+  return write(tx, before, change, when)
 }
+
+/** Whether a change has columns of its own. The others only record when the agent changed, so that one statement reads it too. */
+function hasColumns(change: WrittenChange): boolean {
+  if (change.type === 'agent.key_contested') return change.newKey !== null
+  return !change.type.startsWith('channel.') && !WITHOUT_COLUMNS.has(change.type)
+}
+
+const WITHOUT_COLUMNS: ReadonlySet<ChangeType> = new Set([
+  'agent.key_compromised',
+  'agent.key_recovery_started',
+  'agent.key_recovery_redeemed',
+  'agent.key_recovery_vetoed',
+  'agent.key_recovery_cancelled',
+])
 
 /** @param before as it is in the database now */
 async function write(
   tx: Tx,
   before: AgentRow,
   change: WrittenChange,
-  at: number,
+  { version: seq, at }: When,
 ): Promise<AgentRow> {
-  const seq = tx.nextSeq()
   const after = await writeColumns(tx, before, change, { version: seq, at })
   const changed: Changed = { change, before, after, seq, at }
   await appendAgentEvent(tx, eventOf(changed))
@@ -129,20 +144,15 @@ async function writeColumns(
     case 'agent.key_recovered':
       return replaceKey(tx, before, change.newKey, 'recovery', { version, at })
     case 'agent.key_contested':
-      if (change.newKey === null) return touch(tx, before, { version, at })
+      if (change.newKey === null) return before
       return replaceKey(tx, before, change.newKey, 'contest', { version, at })
     default:
-      return touch(tx, before, { version, at })
+      return before
   }
 }
 
 interface When extends Pick<AgentRow, 'version'> {
   readonly at: number
-}
-
-async function touch(tx: Tx, before: AgentRow, { version, at }: When): Promise<AgentRow> {
-  await touchAgent(tx, before.tail, { at, version })
-  return { ...before, updated_at: at, version }
 }
 
 async function setStatus(
@@ -228,7 +238,8 @@ async function regrade(tx: Tx, agent: AgentRow, at: number, delay: LogDelay): Pr
   const evidence = await evidenceNow(tx.db, agent, at)
   if (evidence.grade !== agent.grade) {
     const { grade: to } = evidence
-    await write(tx, agent, { type: 'agent.grade_changed', to, delay }, at)
+    const when = { version: tx.nextSeq(), at }
+    await write(tx, agent, { type: 'agent.grade_changed', to, delay }, when)
   }
   await reviseEntry(tx, await currentEntry(tx.db, agent.tail), agent, evidence, at)
 }
