@@ -12,28 +12,18 @@ import {
   type Fixture,
   newAgentOf,
   newProver,
+  PLACE,
   type Prover,
   proofField,
+  prove,
   publicView,
   runAction,
   startChannelFixture,
 } from './support/channel-fixture.ts'
 import { onlyChannel } from './support/scheduled-checks.ts'
 
-const NAME = `_svc-challenge.${DOMAIN}`
-const PLACE = `domain ${DOMAIN}`
-
 function tokenIn(line: string): string {
   return /token=(\w{22})/.exec(line)?.[1] as string
-}
-
-/** Proves the domain. @returns the token that proved it */
-async function prove(fixture: Fixture, prover: Prover): Promise<string> {
-  const channel = await addChannel(prover, 'domain')
-  const line = proofField(channel, 'dns')('Value')
-  fixture.txt(NAME, line)
-  assert.equal((await check(prover, channel)).state, 'verified')
-  return tokenIn(line)
 }
 
 async function deleteAccount({ service }: Fixture, { owner }: Prover): Promise<void> {
@@ -59,13 +49,20 @@ test('deleting an account deletes its channels and every stored handle', async (
   const fixture = await startChannelFixture(t)
   const prover = await newProver(fixture)
   const revoked = await newAgentOf(fixture, prover.owner.ownerId, 'revoked before')
-  const tokens = [await prove(fixture, prover), await prove(fixture, revoked)]
+  const lines = [await prove(fixture, prover), await prove(fixture, revoked)]
   const renewed = await runAction(prover, await onlyChannel(fixture, prover), 'renew')
   const open = tokenIn(proofField(renewed, 'dns')('Value'))
   await addChannel(prover, 'domain', 'begun.example.net')
   const path = `/api/account/agents/${revoked.did}/revoke`
   assert.equal((await prover.owner.post(path, { reason: 'retired' })).status, 200)
-  const traces = [...tokens, open, DOMAIN, 'begun.example.net', '"channel_id"', 'expire-channel']
+  const traces = [
+    ...lines.map(tokenIn),
+    open,
+    DOMAIN,
+    'begun.example.net',
+    '"channel_id"',
+    'expire-channel',
+  ]
   const before = await dump(fixture.service)
   for (const trace of traces) assert.ok(before.includes(trace), `${trace} is there before`)
 
@@ -114,7 +111,7 @@ test('the export contains channels with dates and checks, but no tokens', async 
   const prover = await newProver(fixture)
   const stranger = await newProver(fixture)
   await addChannel(stranger, 'domain', 'stranger.example.net')
-  const proven = await prove(fixture, prover)
+  const proven = tokenIn(await prove(fixture, prover))
   const renewed = await runAction(prover, await onlyChannel(fixture, prover), 'renew')
   const open = tokenIn(proofField(renewed, 'dns')('Value'))
   await check(prover, renewed)

@@ -10,10 +10,11 @@ import { until as untilTrue } from '../../../../test/support/until.ts'
 import {
   addChannel,
   check,
-  DOMAIN,
   type Fixture,
   listChannels,
+  NAME,
   newProver,
+  PLACE,
   type Prover,
   proofField,
   publicView,
@@ -24,8 +25,6 @@ import {
 import { channelHistory, DAY, onlyChannel, until } from './support/scheduled-checks.ts'
 
 const FILE = '/.well-known/svc-challenge.txt'
-const NAME = `_svc-challenge.${DOMAIN}`
-const PLACE = `domain ${DOMAIN}`
 
 interface PausedCheck {
   readonly clock: { ahead: number }

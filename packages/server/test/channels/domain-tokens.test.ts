@@ -6,6 +6,7 @@ import {
   check,
   DOMAIN,
   listChannels,
+  NAME,
   newAgentOf,
   newProver,
   postAction,
@@ -17,7 +18,6 @@ import {
   startChannelFixture,
 } from './support/channel-fixture.ts'
 
-const NAME = `_svc-challenge.${DOMAIN}`
 const FILE = '/.well-known/svc-challenge.txt'
 const DAY_MS = 86_400_000
 

@@ -5,13 +5,13 @@ import {
   check,
   DOMAIN,
   listChannels,
+  NAME,
   newProver,
   proofField,
   publicView,
   startChannelFixture,
 } from './support/channel-fixture.ts'
 
-const NAME = `_svc-challenge.${DOMAIN}`
 const FILE = '/.well-known/svc-challenge.txt'
 
 suite('a domain proven by DNS', () => {

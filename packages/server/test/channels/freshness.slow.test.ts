@@ -6,9 +6,12 @@ import {
   check,
   DOMAIN,
   type Fixture,
+  NAME,
   newProver,
+  PLACE,
   type Prover,
   proofField,
+  prove,
   publicView,
   runAction,
   signInAgain,
@@ -25,9 +28,6 @@ import {
   until,
 } from './support/scheduled-checks.ts'
 
-const NAME = `_svc-challenge.${DOMAIN}`
-const PLACE = `domain ${DOMAIN}`
-
 interface Proven {
   readonly clock: { ahead: number }
   readonly fixture: Fixture
@@ -41,11 +41,7 @@ async function startProven(t: { after(end: () => unknown): void }): Promise<Prov
   const clock = { ahead: 0 }
   const fixture = await startChannelFixture(t, { clock })
   const prover = await newProver(fixture)
-  const channel = await addChannel(prover, 'domain')
-  const line = proofField(channel, 'dns')('Value')
-  fixture.txt(NAME, line)
-  assert.equal((await check(prover, channel)).state, 'verified')
-  return { clock, fixture, prover, line }
+  return { clock, fixture, prover, line: await prove(fixture, prover) }
 }
 
 suite('daily checks', () => {

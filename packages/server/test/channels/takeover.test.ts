@@ -3,13 +3,13 @@ import { test } from 'node:test'
 import {
   addChannel,
   check,
-  DOMAIN,
-  type Fixture,
   listChannels,
+  NAME,
   newAgentOf,
   newProver,
-  type Prover,
+  PLACE,
   proofField,
+  prove,
   publicView,
   runAction,
   signInAgain,
@@ -22,18 +22,6 @@ import {
   onlyChannel,
   until,
 } from './support/scheduled-checks.ts'
-
-const NAME = `_svc-challenge.${DOMAIN}`
-const PLACE = `domain ${DOMAIN}`
-
-/** Lets an agent prove the domain, keeping other lines in the record. @returns the line that proves it */
-async function prove(fixture: Fixture, prover: Prover, ...others: string[]): Promise<string> {
-  const channel = await addChannel(prover, 'domain')
-  const line = proofField(channel, 'dns')('Value')
-  fixture.txt(NAME, ...others, line)
-  assert.equal((await check(prover, channel)).state, 'verified')
-  return line
-}
 
 test('a domain that another owner proves is removed from the previous owner’s agent, with an event and a new grade', async (t) => {
   const fixture = await startChannelFixture(t)

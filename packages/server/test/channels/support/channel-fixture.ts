@@ -18,6 +18,9 @@ import { type SignedInOwner, signIn } from '../../../../../test/support/signed-i
 
 /** The domain of most tests. */
 export const DOMAIN = 'agents.example.com'
+/** Where its TXT record goes, and how histories and cards name it. */
+export const NAME = `_svc-challenge.${DOMAIN}`
+export const PLACE = `domain ${DOMAIN}`
 
 interface Options {
   /** The number of resolvers. */
@@ -147,6 +150,19 @@ export function proofField(channel: OwnerChannel, method: string): (label: strin
     assert.ok(field, `${label} is a field to copy`)
     return field.value
   }
+}
+
+/** Lets an agent prove the domain, keeping other lines in the record. @returns the line that proves it */
+export async function prove(
+  fixture: Fixture,
+  prover: Prover,
+  ...others: readonly string[]
+): Promise<string> {
+  const channel = await addChannel(prover, 'domain')
+  const line = proofField(channel, 'dns')('Value')
+  fixture.txt(NAME, ...others, line)
+  assert.equal((await check(prover, channel)).state, 'verified')
+  return line
 }
 
 /** The public view of an agent: its grade and channels. */

@@ -38,53 +38,27 @@ test('a verification without --assurance is substantial, and can be raised and r
   await done(env, 'owner', 'verify', 'ada', '--provider', 'in-person', '--assurance', 'high')
   assert.equal((await owner()).verifications.length, 1)
   assert.equal((await owner()).verifications[0].assurance, 'high')
-  await done(env, 'owner', 'unverify', 'ada', '--provider', 'in-person')
+  const unverify = ['owner', 'unverify', 'ada', '--provider', 'in-person']
+  await done(env, ...unverify)
   assert.deepEqual((await owner()).verifications, [])
-  await refused(
-    env,
-    3,
-    /no verification by in-person/,
-    'owner',
-    'unverify',
-    'ada',
-    '--provider',
-    'in-person',
-  )
+  await refused(env, 3, /no verification by in-person/, ...unverify)
 })
 
 test('wrong usage exits with 2 and prints the usage', async (t) => {
   const env = await testEnv(t)
   await done(env, 'owner', 'add', 'ada', '--name', 'Ada')
-  await refused(env, 2, /username ada is taken/, 'owner', 'add', 'ada', '--name', 'Ada')
-  await refused(env, 2, /3 to 32 characters/, 'owner', 'add', 'A', '--name', 'Ada')
+  const verify = 'owner verify ada --provider'
+  for (const [command, message] of [
+    ['owner add ada --name Ada', /username ada is taken/],
+    ['owner add A --name Ada', /3 to 32 characters/],
+    ['owner add bob', /--name/],
+    [`${verify} guess`, /Allowed choices/],
+    [`${verify} in-person --assurance x`, /Allowed choices/],
+    [`${verify} in-person --expires soon`, /ISO 8601/],
+    ['nonsense', /unknown command/],
+  ] as const)
+    await refused(env, 2, message, ...command.split(' '))
   await refused(env, 2, /1 to 64 characters/, 'owner', 'add', 'bob', '--name', ' ')
-  await refused(env, 2, /--name/, 'owner', 'add', 'bob')
-  await refused(env, 2, /Allowed choices/, 'owner', 'verify', 'ada', '--provider', 'guess')
-  await refused(
-    env,
-    2,
-    /Allowed choices/,
-    'owner',
-    'verify',
-    'ada',
-    '--provider',
-    'in-person',
-    '--assurance',
-    'x',
-  )
-  await refused(
-    env,
-    2,
-    /ISO 8601/,
-    'owner',
-    'verify',
-    'ada',
-    '--provider',
-    'in-person',
-    '--expires',
-    'soon',
-  )
-  await refused(env, 2, /unknown command/, 'nonsense')
   await refused(env, 3, /no owner nobody/, 'token', 'issue', 'nobody')
 })
 
