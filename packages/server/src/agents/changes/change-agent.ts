@@ -14,7 +14,7 @@ import {
 } from '../agent-table.ts'
 import { replaceCurrentKey } from '../keys/key-table.ts'
 import { updateProfileColumns } from '../manage/own-agent-table.ts'
-import type { Change, ChangeType, LogDelay, Told } from './change.ts'
+import type { AppliedChange, Change, ChangeType, LogDelay } from './change.ts'
 import { delayOf, eventOf, logRowOf, notificationOf, RULES } from './changes.ts'
 import { insertQueued, takeQueuedGrade } from './log-queue-table.ts'
 import {
@@ -29,7 +29,7 @@ import { currentEntry } from './status-entry-table.ts'
 export const SPREAD_MS = 15 * 60 * 1000
 
 /** A change of an agent that was written in this transaction. */
-export type Changed = Told<Change, AgentRow>
+export type Changed = AppliedChange<Change, AgentRow>
 
 /** What follows from changes of agents in other rooms, in the transaction of the change. */
 export interface AgentEffect {

@@ -97,7 +97,7 @@ export type Subject = Pick<
   Partial<ProfileColumns>
 
 /** A change with its agent before and after it. */
-export interface Told<C extends Change = Change, Agent extends Subject = Subject> {
+export interface AppliedChange<C extends Change = Change, Agent extends Subject = Subject> {
   readonly change: C
   readonly before: Agent
   readonly after: Agent

@@ -16,6 +16,7 @@ import type { AgentEvent } from '../../database/event-table.ts'
 import type { LogQueueRow } from '../../database/schema/log-rows.ts'
 import type { ProfileColumns } from '../manage/own-agent-table.ts'
 import type {
+  AppliedChange,
   Change,
   ChangedChannel,
   ChangeOf,
@@ -23,20 +24,19 @@ import type {
   LogDelay,
   StatusSet,
   Subject,
-  Told,
 } from './change.ts'
 
 /** Why a channel is removed if an agent of another owner has proven the same place. */
 export const PROVEN_BY_ANOTHER = 'proven-by-another'
 
-interface Logged {
+interface LogEntryDraft {
   readonly change: AgentChange
   readonly by: LogActor
   /** What the entry commits to: whatever a later dispute needs. Only the owner can download it. */
   readonly evidence: JsonValue
 }
 
-interface Notified {
+interface NotificationDraft {
   readonly kind: NotificationKind
   readonly subject: string
   readonly details: NotificationDetails
@@ -45,10 +45,10 @@ interface Notified {
 /** What a kind of change leaves behind. */
 interface Rule<C extends Change = Change> {
   /** The event's payload: public data only. */
-  payload(told: Told<C>): Readonly<Record<string, JsonValue>>
+  payload(applied: AppliedChange<C>): Readonly<Record<string, JsonValue>>
   /** The entry of the transparency log. */
-  log?(told: Told<C>): Logged | null
-  notification?(told: Told<C>): Notified | null
+  log?(applied: AppliedChange<C>): LogEntryDraft | null
+  notification?(applied: AppliedChange<C>): NotificationDraft | null
   /**
    * What becomes of the grade and of the status of the agent's certificates. `another entry`: if the key was replaced.
    * `invalid entry`: if the current key was burned.
@@ -78,9 +78,9 @@ export const RULES: { readonly [Type in ChangeType]: Rule<ChangeOf<Type>> } = {
   'agent.suspended': {
     payload: statusPayload,
     log: statusEntry,
-    notification: (told) => {
-      const isNew = told.before.status !== 'suspended' && !told.change.isBulk
-      return isNew ? notifyOfStatus('agent_suspended', told) : null
+    notification: (applied) => {
+      const isNew = applied.before.status !== 'suspended' && !applied.change.isBulk
+      return isNew ? notifyOfStatus('agent_suspended', applied) : null
     },
     certificates: 'regrade',
   },
@@ -88,46 +88,51 @@ export const RULES: { readonly [Type in ChangeType]: Rule<ChangeOf<Type>> } = {
   'agent.revoked': {
     payload: statusPayload,
     log: statusEntry,
-    notification: (told) => (told.change.isBulk ? null : notifyOfStatus('agent_revoked', told)),
+    notification: (applied) =>
+      applied.change.isBulk ? null : notifyOfStatus('agent_revoked', applied),
     certificates: 'regrade',
   },
   'agent.grade_changed': {
     payload: gradePayload,
     // The grade of an agent that is not active follows from its status, which has an entry.
-    log: (told) =>
-      told.after.status === 'active'
+    log: (applied) =>
+      applied.after.status === 'active'
         ? {
-            change: { type: 'grade', grade: told.change.to },
+            change: { type: 'grade', grade: applied.change.to },
             by: 'service',
-            evidence: gradePayload(told),
+            evidence: gradePayload(applied),
           }
         : null,
   },
   'agent.key_rotated': {
     payload: rotationPayload,
-    log: (told) => ({ change: told.change.rotation, by: 'agent', evidence: rotationPayload(told) }),
+    log: (applied) => ({
+      change: applied.change.rotation,
+      by: 'agent',
+      evidence: rotationPayload(applied),
+    }),
     notification: notifyOfKey,
     certificates: 'another entry',
   },
   'agent.key_recovered': {
     payload: recoveredPayload,
-    log: (told) => ({
+    log: (applied) => ({
       change: { type: 'key_recovered' },
       by: 'owner',
-      evidence: recoveredPayload(told),
+      evidence: recoveredPayload(applied),
     }),
     notification: notifyOfKey,
     certificates: 'another entry',
   },
   'agent.key_contested': {
     payload: contestPayload,
-    log: (told) => ({
+    log: (applied) => ({
       change: { type: 'key_contested' },
       by: 'owner',
       evidence:
-        told.change.newKey === null
-          ? { ...contestPayload(told), evidence: null }
-          : contestPayload(told),
+        applied.change.newKey === null
+          ? { ...contestPayload(applied), evidence: null }
+          : contestPayload(applied),
     }),
     notification: notifyOfKey,
     certificates: 'another entry',
@@ -138,10 +143,10 @@ export const RULES: { readonly [Type in ChangeType]: Rule<ChangeOf<Type>> } = {
   },
   'agent.key_recovery_started': {
     payload: recoveryPayload,
-    log: (told) => ({
+    log: (applied) => ({
       change: { type: 'key_recovery_started' },
       by: 'owner',
-      evidence: { ...recoveryPayload(told), evidence: null },
+      evidence: { ...recoveryPayload(applied), evidence: null },
     }),
     notification: notifyOfKey,
   },
@@ -185,18 +190,18 @@ export const RULES: { readonly [Type in ChangeType]: Rule<ChangeOf<Type>> } = {
 }
 
 /** The event of a change. */
-export function eventOf(told: Told): AgentEvent {
-  const { seq, at, change, after } = told
+export function eventOf(applied: AppliedChange): AgentEvent {
+  const { seq, at, change, after } = applied
   const rule: Rule = RULES[change.type]
   const { tail, owner_id: ownerId } = after
-  return { seq, at, type: change.type, tail, ownerId, payload: rule.payload(told) }
+  return { seq, at, type: change.type, tail, ownerId, payload: rule.payload(applied) }
 }
 
 /** The row of the log's queue for a change, due at once; null: the log has no entry of it. */
-export function logRowOf(told: Told): LogQueueRow | null {
-  const { seq, at, change, after } = told
+export function logRowOf(applied: AppliedChange): LogQueueRow | null {
+  const { seq, at, change, after } = applied
   const rule: Rule = RULES[change.type]
-  const logged = rule.log?.(told) ?? null
+  const logged = rule.log?.(applied) ?? null
   if (logged === null) return null
   const { tail, owner_id, key_sequence: keySequence, key_thumbprint } = after
   const key = Buffer.from(key_thumbprint).toString('base64url')
@@ -212,10 +217,10 @@ export function logRowOf(told: Told): LogQueueRow | null {
 }
 
 /** What the owner is notified of; null: of nothing. */
-export function notificationOf(told: Told): NewNotification | null {
-  const rule: Rule = RULES[told.change.type]
-  const notified = rule.notification?.(told) ?? null
-  return notified && { ownerId: told.after.owner_id, ...notified, at: told.at }
+export function notificationOf(applied: AppliedChange): NewNotification | null {
+  const rule: Rule = RULES[applied.change.type]
+  const notified = rule.notification?.(applied) ?? null
+  return notified && { ownerId: applied.after.owner_id, ...notified, at: applied.at }
 }
 
 /** How long the entry of a change waits. */
@@ -247,11 +252,14 @@ export function changesOfProfile(
   return changed
 }
 
-function statusPayload({ change, after }: Told<StatusSet<ChangeType> & Change>) {
+function statusPayload({ change, after }: AppliedChange<StatusSet<ChangeType> & Change>) {
   return { status: after.status, reason: change.reason }
 }
 
-function statusEntry({ change, after }: Told<StatusSet<ChangeType> & Change>): Logged {
+function statusEntry({
+  change,
+  after,
+}: AppliedChange<StatusSet<ChangeType> & Change>): LogEntryDraft {
   const { reason, setBy: by, evidence = null } = change
   return {
     change: { type: 'status', status: after.status, reason },
@@ -262,13 +270,13 @@ function statusEntry({ change, after }: Told<StatusSet<ChangeType> & Change>): L
 
 function notifyOfStatus(
   kind: NotificationKind,
-  { change: { reason, setBy: by }, after, seq }: Told<StatusSet<ChangeType> & Change>,
-): Notified {
+  { change: { reason, setBy: by }, after, seq }: AppliedChange<StatusSet<ChangeType> & Change>,
+): NotificationDraft {
   const { tail, agent_id: agentId } = after
   return { kind, subject: `${tail}:${seq}`, details: { tail, agentId, reason, by } }
 }
 
-function gradePayload({ change, before }: Told<ChangeOf<'agent.grade_changed'>>) {
+function gradePayload({ change, before }: AppliedChange<ChangeOf<'agent.grade_changed'>>) {
   return { from: before.grade, to: change.to }
 }
 
@@ -276,28 +284,28 @@ function keyPayload(keySequence: number, key: Uint8Array) {
   return { keySequence, keyThumbprint: keyThumbprint(key) }
 }
 
-function rotationPayload({ before, after, change }: Told<ChangeOf<'agent.key_rotated'>>) {
+function rotationPayload({ before, after, change }: AppliedChange<ChangeOf<'agent.key_rotated'>>) {
   return {
     ...keyPayload(after.key_sequence, change.newKey),
     previousKeyThumbprint: keyThumbprint(before.public_key),
   }
 }
 
-function recoveredPayload({ after, change }: Told<ChangeOf<'agent.key_recovered'>>) {
+function recoveredPayload({ after, change }: AppliedChange<ChangeOf<'agent.key_recovered'>>) {
   return { ...keyPayload(after.key_sequence, change.newKey), reason: change.reason }
 }
 
-function contestPayload({ after, change }: Told<ChangeOf<'agent.key_contested'>>) {
+function contestPayload({ after, change }: AppliedChange<ChangeOf<'agent.key_contested'>>) {
   const { lastGoodSequence, reason, newKey } = change
   const contested = { lastGoodSequence, reason }
   return newKey === null ? contested : { ...keyPayload(after.key_sequence, newKey), ...contested }
 }
 
-function recoveryPayload({ after, change }: Told<ChangeOf<'agent.key_recovery_started'>>) {
+function recoveryPayload({ after, change }: AppliedChange<ChangeOf<'agent.key_recovery_started'>>) {
   return { keySequence: after.key_sequence, reason: change.reason }
 }
 
-function notifyOfKey({ change, after, seq }: Told): Notified {
+function notifyOfKey({ change, after, seq }: AppliedChange): NotificationDraft {
   const { tail, agent_id: agentId } = after
   const reason = change.type === 'agent.key_recovery_vetoed' ? VETO : reasonOf(change)
   const details = { tail, agentId, event: change.type, reason }
@@ -314,7 +322,7 @@ function placeOf({ kind, handle_or_domain: handleOrDomain }: ChangedChannel) {
 
 function lossPayload({
   change: { channel, reason },
-}: Told<ChangeOf<'channel.stale' | 'channel.removed'>>) {
+}: AppliedChange<ChangeOf<'channel.stale' | 'channel.removed'>>) {
   return { ...placeOf(channel), reason }
 }
 
@@ -324,7 +332,7 @@ function channelEntry(
   channel: ChangedChannel,
   reason: string | null,
   { status }: Subject,
-): Logged | null {
+): LogEntryDraft | null {
   if (status === 'revoked') return null
   const { kind, tier } = channel
   return {
@@ -338,7 +346,7 @@ function notifyOfLoss({
   change: { channel, reason, isSilent },
   after,
   at,
-}: Told<ChangeOf<'channel.stale' | 'channel.removed'>>): Notified | null {
+}: AppliedChange<ChangeOf<'channel.stale' | 'channel.removed'>>): NotificationDraft | null {
   if (isSilent || after.status === 'revoked') return null
   const { tail, agent_id: agentId } = after
   const { id: channelId, kind: channelKind, handle_or_domain: handle } = channel

@@ -12,7 +12,7 @@ import type { Batch, ClaimTokenRow, Outcome, Tx } from '../../database/database.
 import type { AgentEvent } from '../../database/event-table.ts'
 import type { LogQueueRow } from '../../database/schema/log-rows.ts'
 import { thumbprintBytes } from '../../secrets/ed25519.ts'
-import type { Told } from '../changes/change.ts'
+import type { AppliedChange } from '../changes/change.ts'
 import { eventOf, logRowOf } from '../changes/changes.ts'
 import { type KeyReuse, keyUseRefusal } from '../keys/key-use.ts'
 import {
@@ -81,9 +81,9 @@ export async function mint(
       key_thumbprint: thumbprintBytes(publicKey),
     }
     agents.push(agent)
-    const told = toldOf(agent, claim)
-    events.push(eventOf(told))
-    queued.push(logRowOf(told) as LogQueueRow)
+    const applied = appliedClaim(agent, claim)
+    events.push(eventOf(applied))
+    queued.push(logRowOf(applied) as LogQueueRow)
     tokenHashes.push(tokenHash)
     earlier.add(claim, owner, at)
     return { value: didOf(deps.naming, tail) }
@@ -153,10 +153,10 @@ function gradeAtClaim({ verifications }: ClaimState, now: number): NewAgent['gra
 }
 
 /** A claim, as its event and the log tell it. The signature is evidence: it covers the claim token, which is not published. */
-function toldOf(
+function appliedClaim(
   agent: NewAgent & { readonly key_thumbprint: Uint8Array },
   { tokenHash, publicKey, agentId, signature }: DecodedClaim,
-): Told {
+): AppliedChange {
   const evidence = {
     agentId,
     claimTokenHash: encodeBase64(tokenHash),
