@@ -113,17 +113,17 @@ async function issueToken(
 async function insert(
   { randomBytes, now }: ChannelDeps,
   tx: Tx,
-  place: { readonly tail: string; readonly kind: ChannelKind; readonly handle: string },
+  target: { readonly tail: string; readonly kind: ChannelKind; readonly handle: string },
 ): Promise<string> {
   const at = now()
   const id = `ch_${Buffer.from(randomBytes(12)).toString('base64url')}`
   const token = newToken(randomBytes, at)
   await insertChannel(tx, {
     id,
-    tail: place.tail,
-    kind: place.kind.id,
-    handle_or_domain: place.handle,
-    tier: place.kind.tier,
+    tail: target.tail,
+    kind: target.kind.id,
+    handle_or_domain: target.handle,
+    tier: target.kind.tier,
     created_at: at,
     ...token,
     proven_token: null,
@@ -136,7 +136,7 @@ async function insert(
     failing_since: null,
     failed_at: null,
   })
-  await scheduleCheck(tx, id, firstCheckAt(place.kind, token, at))
+  await scheduleCheck(tx, id, firstCheckAt(target.kind, token, at))
   return id
 }
 

@@ -132,7 +132,7 @@ export async function appendEntries(
   const rows = []
   for (const [i, { tail, members, evidence }] of entries.entries()) {
     const salt = salts.subarray(i * COMMITMENT_SALT_BYTES, (i + 1) * COMMITMENT_SALT_BYTES)
-    const place =
+    const ofAgent =
       tail === null
         ? {}
         : {
@@ -141,7 +141,7 @@ export async function appendEntries(
               previous.get(tail) ?? (await leafOfLast(tx, epoch, tail, members.type === 'claimed')),
             commitment: commitmentOf(naming, salt, evidence ?? 'null'),
           }
-    const bytes = formatLogEntry({ v: 1, ...members, ...place } as unknown as LogEntry)
+    const bytes = formatLogEntry({ v: 1, ...members, ...ofAgent } as unknown as LogEntry)
     const leaf = leafHash(bytes)
     if (tail !== null) previous.set(tail, encodeBase64(leaf))
     edge.append(leaf)

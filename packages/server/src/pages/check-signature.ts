@@ -47,9 +47,9 @@ export async function checkSignature(
   { agent, challenge, signature }: SignatureForm,
   used: UsedChallenges,
 ): Promise<SignatureCheck> {
-  const holder = await keyToVerifyWith(deps.read, agent)
-  if ('kind' in holder) return holder
-  const { did, ...key } = holder
+  const found = await keyToVerifyWith(deps.read, agent)
+  if ('kind' in found) return found
+  const { did, ...key } = found
   const state =
     did === null
       ? ({ kind: 'own' } as const)

@@ -26,7 +26,7 @@ import type {
   Subject,
 } from './change.ts'
 
-/** Why a channel is removed if an agent of another owner has proven the same place. */
+/** Why a channel is removed if an agent of another owner has proven the same handle. */
 export const PROVEN_BY_ANOTHER = 'proven-by-another'
 
 interface LogEntryDraft {
@@ -171,7 +171,7 @@ export const RULES: { readonly [Type in ChangeType]: Rule<ChangeOf<Type>> } = {
     notification: notifyOfKey,
   },
   'channel.verified': {
-    payload: ({ change: { channel } }) => placeOf(channel),
+    payload: ({ change: { channel } }) => handleOf(channel),
     log: ({ change, after }) => channelEntry('channel_verified', change.channel, null, after),
     certificates: 'regrade',
   },
@@ -316,14 +316,14 @@ function reasonOf(change: Change): string | null {
   return 'reason' in change ? change.reason : null
 }
 
-function placeOf({ kind, handle_or_domain: handleOrDomain }: ChangedChannel) {
+function handleOf({ kind, handle_or_domain: handleOrDomain }: ChangedChannel) {
   return { kind, handleOrDomain }
 }
 
 function lossPayload({
   change: { channel, reason },
 }: AppliedChange<ChangeOf<'channel.stale' | 'channel.removed'>>) {
-  return { ...placeOf(channel), reason }
+  return { ...handleOf(channel), reason }
 }
 
 /** The log names the kind and the tier only: a handle may identify a person. The end of a revoked agent has an entry already. */
@@ -338,7 +338,7 @@ function channelEntry(
   return {
     change: { type, kind, tier },
     by: reason === 'owner' ? 'owner' : 'service',
-    evidence: { ...placeOf(channel), reason },
+    evidence: { ...handleOf(channel), reason },
   }
 }
 

@@ -70,13 +70,13 @@ export async function burnKey(
   at: number,
   revoked: readonly AgentRow[] = [],
 ): Promise<void> {
-  const holders = await unrevokedAgentsOfKey(tx.db, key)
+  const agents = await unrevokedAgentsOfKey(tx.db, key)
   const suspended = { to: 'suspended', reason: KEY_COMPROMISED, setBy: 'service' } as const
-  for (const { tail, status } of holders) {
+  for (const { tail, status } of agents) {
     if (status === 'active') await setStatus(tx, tail, suspended, at)
   }
   await markCompromised(tx, key)
-  for (const agent of [...revoked, ...holders]) {
+  for (const agent of [...revoked, ...agents]) {
     if (!(await insertCompromisedKey(tx, agent, at))) continue
     const { tail, key_sequence: sequence } = agent
     await changeAgent(tx, tail, { type: 'agent.key_compromised', sequence, key }, at)

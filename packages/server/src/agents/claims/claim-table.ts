@@ -150,9 +150,9 @@ async function claimStatesInPostgres(
   const [states, verified] = await Promise.all([
     sql<StateRow>`select token.*, ${keyUseColumns(wanted)}
       from unnest(${hashes}::bytea[], ${keys}::bytea[], ${labels}::text[])
-        with ordinality as claim (hash, key, label, place)
+        with ordinality as claim (hash, key, label, ordinal)
       left join claim_tokens as token on token.hash = claim.hash
-      order by claim.place`.execute(db),
+      order by claim.ordinal`.execute(db),
     sql<IdentityVerificationRow>`select * from identity_verifications
       where owner_id in (select owner_id from claim_tokens where hash = any(${hashes}::bytea[]))
       order by verified_at`.execute(db),

@@ -118,26 +118,26 @@ export function tokenRefusal(token: ClaimTokenRow | undefined, now: number): Cod
 /** The successful claims so far of one transaction, which are not yet written to the database. */
 class EarlierMints {
   readonly #usedTokens = new Map<string, number>()
-  readonly #holders = new Map<string, { readonly owner: number; readonly agentId: string }[]>()
+  readonly #agentsOfKey = new Map<string, { readonly owner: number; readonly agentId: string }[]>()
 
   add({ tokenHash, publicKey, agentId }: DecodedClaim, owner: number, at: number): void {
     this.#usedTokens.set(textOf(tokenHash), at)
     const key = textOf(publicKey)
-    this.#holders.set(key, [...(this.#holders.get(key) ?? []), { owner, agentId }])
+    this.#agentsOfKey.set(key, [...(this.#agentsOfKey.get(key) ?? []), { owner, agentId }])
   }
 
   /** The state of a claim, updated with the earlier successful claims. */
   applyTo(state: ClaimState, { tokenHash, publicKey, agentId }: DecodedClaim): ClaimState {
     const { token, isPairTaken, isHeldByOtherOwner } = state
     const usedAt = this.#usedTokens.get(textOf(tokenHash))
-    const holders = this.#holders.get(textOf(publicKey)) ?? []
-    if (usedAt === undefined && holders.length === 0) return state
+    const agents = this.#agentsOfKey.get(textOf(publicKey)) ?? []
+    if (usedAt === undefined && agents.length === 0) return state
     return {
       ...state,
       token: token && { ...token, used_at: usedAt ?? token.used_at },
-      isPairTaken: isPairTaken || holders.some((each) => each.agentId === agentId),
+      isPairTaken: isPairTaken || agents.some((each) => each.agentId === agentId),
       isHeldByOtherOwner:
-        isHeldByOtherOwner || holders.some(({ owner }) => owner !== token?.owner_id),
+        isHeldByOtherOwner || agents.some(({ owner }) => owner !== token?.owner_id),
     }
   }
 }

@@ -113,9 +113,9 @@ async function releaseRevokedUsername(
   at: number,
 ): Promise<void> {
   if (row.status === 'revoked') return
-  const holder = await agentBySkeleton(tx.db, usernameSkeleton(username))
-  if (holder?.status !== 'revoked' || holder.owner_id !== row.owner_id) return
-  await writeProfile(tx, holder, { username: null, username_skeleton: null }, at)
+  const former = await agentBySkeleton(tx.db, usernameSkeleton(username))
+  if (former?.status !== 'revoked' || former.owner_id !== row.owner_id) return
+  await writeProfile(tx, former, { username: null, username_skeleton: null }, at)
 }
 
 function columnsOf({ displayName, username, description }: AgentPatch): Partial<ProfileColumns> {

@@ -47,7 +47,7 @@ export async function verifyChallenge(
       'The signature is not one of this key over the UTF-8 bytes of the challenge.',
     )
   }
-  const view = await findHolder(deps, publicKey, request[deps.site.naming.didField])
+  const view = await findAgentOfKey(deps, publicKey, request[deps.site.naming.didField])
   return responseOf(deps, view)
 }
 
@@ -82,7 +82,7 @@ function decodeValidKey(text: string): Uint8Array {
  * Finds the agent that the request names, or without a DID the preferred agent of the key.
  * @throws CodedError NOT_FOUND, also if the named agent has another key, or the key was replaced or reported
  */
-async function findHolder(
+async function findAgentOfKey(
   deps: VerifyDeps,
   publicKey: Uint8Array,
   did: string | undefined,
