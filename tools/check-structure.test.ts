@@ -159,10 +159,10 @@ test('at most 60 pairs of rooms of the server import each other', () => {
   const importsAllBefore = (rooms: readonly string[]) =>
     Object.fromEntries(
       rooms.map((room, index) => [
-        `${SRC}/${room}/one.ts`,
+        `${SRC}/${room}/${room}-one.ts`,
         rooms
           .slice(0, index)
-          .map((other) => `import '../${other}/one.ts'\n`)
+          .map((other) => `import '../${other}/${other}-one.ts'\n`)
           .join(''),
       ]),
     )
@@ -186,4 +186,21 @@ test('only the room of changes, and the rows of claims, change agents', () => {
   assert.equal(breaches({ [`${SRC}/statements/status-lists/epoch.ts`]: entry }).length, 1)
   const allocates = `${SRC}/statements/status-lists/status-entries.ts`
   assert.deepEqual(breaches({ [allocates]: entry }), [])
+})
+
+test('no two files of the server have the same name, except parts, indexes and adapters', () => {
+  const wrong = 'another file of the server has the same name'
+  assert.deepEqual(breaches({ [`${SRC}/log/load.ts`]: '', [`${SRC}/pages/load.ts`]: '' }), [
+    `${SRC}/log/load.ts:1 ${wrong}`,
+    `${SRC}/pages/load.ts:1 ${wrong}`,
+  ])
+  const shared = [
+    `${SRC}/log/part.ts`,
+    `${SRC}/pages/part.ts`,
+    `${SRC}/accounts/providers/github.ts`,
+    `${SRC}/channels/kinds/github.ts`,
+    `${PROTOCOL}/load.ts`,
+    `${SRC}/pages/load.ts`,
+  ]
+  assert.deepEqual(breaches(Object.fromEntries(shared.map((path) => [path, '']))), [])
 })

@@ -2,9 +2,13 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { runnerImport } from 'vite'
 import { siteOf } from '../../packages/server/src/base/site.ts'
-import { apiFolder, type Features, SLOT } from '../../packages/server/src/pages/docs/names.ts'
-import { readAssets } from '../../packages/server/src/pages/load.ts'
-import type { PageContext } from '../../packages/server/src/pages/views/context.ts'
+import {
+  apiFolder,
+  type Features,
+  SLOT,
+} from '../../packages/server/src/pages/docs/deployment-names.ts'
+import { readAssets } from '../../packages/server/src/pages/load-pages.ts'
+import type { PageContext } from '../../packages/server/src/pages/views/page-context.ts'
 import { collectOpenApi } from '../openapi/collect-openapi.ts'
 import type { ApiDocument } from '../openapi/openapi-types.ts'
 import { publishOpenApi } from '../openapi/published-openapi.ts'

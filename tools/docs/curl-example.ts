@@ -1,5 +1,5 @@
 import type { Naming } from '@countersign/protocol'
-import { PLACEHOLDER } from '../../packages/server/src/pages/docs/names.ts'
+import { PLACEHOLDER } from '../../packages/server/src/pages/docs/deployment-names.ts'
 import { type ExampleNames, exampleBody, exampleOf, ownExamples } from '../openapi/examples.ts'
 import { needsSession } from '../openapi/needs-session.ts'
 import type { Operation, Parameter } from '../openapi/openapi-types.ts'

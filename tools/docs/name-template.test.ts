@@ -7,7 +7,7 @@ import {
   escapeJson,
   fillNames,
   ifLimited,
-} from '../../packages/server/src/pages/docs/names.ts'
+} from '../../packages/server/src/pages/docs/deployment-names.ts'
 import { keptIn, nameTemplate } from './name-template.ts'
 
 const ACME: Deployment = {

@@ -1,4 +1,4 @@
-import { PLACEHOLDER } from '../../packages/server/src/pages/docs/names.ts'
+import { PLACEHOLDER } from '../../packages/server/src/pages/docs/deployment-names.ts'
 
 /**
  * Pages use the default names, so that they read naturally in the repository. Text between these marks keeps the

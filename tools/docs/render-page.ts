@@ -1,5 +1,5 @@
 import MarkdownIt from 'markdown-it'
-import { PLACEHOLDERS } from '../../packages/server/src/pages/docs/names.ts'
+import { PLACEHOLDERS } from '../../packages/server/src/pages/docs/deployment-names.ts'
 import type { BookHeading } from './book.ts'
 import { codeBlock } from './code-block.ts'
 

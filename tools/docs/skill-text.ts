@@ -1,4 +1,4 @@
-import { PLACEHOLDER } from '../../packages/server/src/pages/docs/names.ts'
+import { PLACEHOLDER } from '../../packages/server/src/pages/docs/deployment-names.ts'
 import type { SkillTemplate } from '../../packages/server/src/pages/docs/skill.ts'
 import type { Book, BookPage } from './book.ts'
 

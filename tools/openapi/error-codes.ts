@@ -1,6 +1,6 @@
 import { ERROR_STATUS, type ErrorCode } from '@countersign/protocol'
 import { rateLimitsOf } from '../../packages/server/src/http/limits/rate-limits.ts'
-import { ifLimited } from '../../packages/server/src/pages/docs/names.ts'
+import { ifLimited } from '../../packages/server/src/pages/docs/deployment-names.ts'
 import type { ApiDocument, Operation } from './openapi-types.ts'
 
 /** Adds the error codes of each operation as `x-errors`, and the names of its rate limits as `x-limits`. */

@@ -1,4 +1,4 @@
-import { ifLimited, PLACEHOLDER } from '../../packages/server/src/pages/docs/names.ts'
+import { ifLimited, PLACEHOLDER } from '../../packages/server/src/pages/docs/deployment-names.ts'
 import { type ExampleNames, ownExamples } from './examples.ts'
 import { nameSchemas } from './named-schemas.ts'
 import { needsSession } from './needs-session.ts'

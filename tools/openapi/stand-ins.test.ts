@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { namingFor } from '@countersign/protocol'
-import { fillNames } from '../../packages/server/src/pages/docs/names.ts'
+import { fillNames } from '../../packages/server/src/pages/docs/deployment-names.ts'
 import { STAND_IN, templateOf } from './stand-ins.ts'
 
 test('what is made with the stand-ins becomes what another deployment would have made', () => {

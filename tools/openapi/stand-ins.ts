@@ -1,5 +1,5 @@
 import { namingFor } from '@countersign/protocol'
-import { PLACEHOLDER } from '../../packages/server/src/pages/docs/names.ts'
+import { PLACEHOLDER } from '../../packages/server/src/pages/docs/deployment-names.ts'
 
 /**
  * Names that occur nowhere else. What is made for a deployment with them becomes a template: `templateOf` replaces them by

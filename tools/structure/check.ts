@@ -2,7 +2,7 @@ import { checkArchitecturePage } from './architecture-page.ts'
 import { type Breach, byPlace } from './breach.ts'
 import { checkDocComments } from './doc-comments.ts'
 import { checkEnvelopes } from './error-envelopes.ts'
-import { checkBars, checkFileNames, findLongFiles } from './file-rules.ts'
+import { checkBars, checkFileNames, checkTwins, findLongFiles } from './file-rules.ts'
 import { checkForbiddenIdentifiers } from './forbidden-identifiers.ts'
 import { checkCycles } from './import-cycles.ts'
 import { checkDirections } from './import-directions.ts'
@@ -36,6 +36,7 @@ export function checkStructure(root: string): Findings {
     ...checkFileNames(sources),
     ...checkArchitecturePage(root),
     ...checkBars(sources),
+    ...checkTwins(sources),
     ...findLongFiles(sources),
   ].sort(byPlace)
   return { files: sources.length, imports: imports.length, breaches }

@@ -52,3 +52,24 @@ export function checkBars(sources: readonly SourceFile[]): Breach[] {
 export function countLines(text: string): number {
   return text.split('\n').length - (text.endsWith('\n') ? 1 : 0)
 }
+
+/** Names that say what a file is to its folder, and folders whose files are adapters, named after what they adapt. */
+const SHARED_NAME = /\/(part\.ts|index\.[^/]+)$|\/(channels\/kinds|accounts\/providers)\/[^/]+$/
+
+/** Files of the server with the same name, which cannot be told apart in an editor or a stack trace. */
+export function checkTwins(sources: readonly SourceFile[]): Breach[] {
+  const named = sources.filter(
+    ({ path }) => /^packages\/server\/src\/.*\.tsx?$/.test(path) && !SHARED_NAME.test(path),
+  )
+  const twins = Map.groupBy(named, ({ path }) => posix.basename(path))
+  return [...twins.values()]
+    .filter((files) => files.length > 1)
+    .flatMap((files) =>
+      files.map(({ path }) => ({
+        path,
+        line: 1,
+        wrong: 'another file of the server has the same name',
+        mend: 'name each after its own responsibility',
+      })),
+    )
+}

@@ -1,6 +1,6 @@
 import { ERROR_STATUS } from '@countersign/protocol'
-import type { PageContext } from '../../../packages/server/src/pages/views/context.ts'
 import { htmlOf } from '../../../packages/server/src/pages/views/html.tsx'
+import type { PageContext } from '../../../packages/server/src/pages/views/page-context.ts'
 import type { ApiGroup, ApiOperation } from '../api-model.ts'
 import type { BookHeading } from '../book.ts'
 import { Operation } from './api-operation.tsx'

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
-import type { PageContext } from '../../../packages/server/src/pages/views/context.ts'
 import { htmlOf } from '../../../packages/server/src/pages/views/html.tsx'
+import type { PageContext } from '../../../packages/server/src/pages/views/page-context.ts'
 import { Shell } from '../../../packages/server/src/pages/views/shell.tsx'
 import { DocsSearch } from './docs-layout.tsx'
 import type { DocsMap } from './docs-view.ts'

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
-import type { PageContext } from '../../../packages/server/src/pages/views/context.ts'
 import type { HeadProps } from '../../../packages/server/src/pages/views/head.tsx'
 import { htmlOf } from '../../../packages/server/src/pages/views/html.tsx'
+import type { PageContext } from '../../../packages/server/src/pages/views/page-context.ts'
 import { Shell } from '../../../packages/server/src/pages/views/shell.tsx'
 import type { BookHeading, BookPage } from '../book.ts'
 import type { DocsMap, DocsPlace } from './docs-view.ts'

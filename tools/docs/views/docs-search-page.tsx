@@ -1,6 +1,6 @@
-import { SLOT } from '../../../packages/server/src/pages/docs/names.ts'
-import type { PageContext } from '../../../packages/server/src/pages/views/context.ts'
+import { SLOT } from '../../../packages/server/src/pages/docs/deployment-names.ts'
 import { htmlOf } from '../../../packages/server/src/pages/views/html.tsx'
+import type { PageContext } from '../../../packages/server/src/pages/views/page-context.ts'
 import { DocsLayout, DocsSearch } from './docs-layout.tsx'
 import type { DocsMap } from './docs-view.ts'
 

@@ -6,7 +6,7 @@ import { CACHE_30_SECONDS } from '../http/caching.ts'
 import { pageParam, publicRead } from '../http/public-read.ts'
 import type { App } from '../http/server.ts'
 import { type Certificate, certificateOf } from './certificate.ts'
-import type { PageContext } from './views/context.ts'
+import type { PageContext } from './views/page-context.ts'
 import type { PreviewData } from './views/preview.tsx'
 import type { PageRouteContext } from './visitor.ts'
 

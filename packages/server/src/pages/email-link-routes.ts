@@ -10,7 +10,7 @@ import { readUnsubscribeOffer, unsubscribe } from '../accounts/notifications/ema
 import { pageHeaders } from '../http/page-headers.ts'
 import type { App } from '../http/server.ts'
 import type { EmailLinkPageData } from './email-link-data.ts'
-import type { Pages } from './load.ts'
+import type { Pages } from './load-pages.ts'
 
 /** The body of a POST is ignored: mail programs send one of several types (RFC 8058 section 3.1). */
 const MAX_BODY_BYTES = 4096

@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads'
 import type { ConcurrencyLimiter } from '../http/limits/concurrency-limiter.ts'
-import type { Pages } from './load.ts'
+import type { Pages } from './load-pages.ts'
 import type { PreviewJob, PreviewResult } from './preview-worker.ts'
 import type { PreviewData } from './views/preview.tsx'
 

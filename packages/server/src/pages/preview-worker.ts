@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { parentPort, workerData } from 'node:worker_threads'
 import satori, { type Font } from 'satori'
 import sharp from 'sharp'
-import { importBuilt } from './load.ts'
+import { importBuilt } from './load-pages.ts'
 import type { PreviewData } from './views/preview.tsx'
 import { FONT_SUBSETS, PREVIEW_HEIGHT, PREVIEW_WIDTH } from './views/preview-styles.ts'
 

@@ -9,9 +9,9 @@ import { Cookies } from '../http/cookies.ts'
 import type { LoggedKeys } from '../log/read-log.ts'
 import { hashToken } from '../secrets/hash-token.ts'
 import type { VerifySignedRequest } from './check-request.ts'
-import type { Pages } from './load.ts'
+import type { Pages } from './load-pages.ts'
 import type { PreviewImages } from './preview-images.ts'
-import type { PageContext } from './views/context.ts'
+import type { PageContext } from './views/page-context.ts'
 
 /** What the routes of the public pages share. */
 export interface PageRouteContext {

@@ -18,7 +18,7 @@ import { MethodGuard } from '../http/method-guard.ts'
 import { countRequests, type RequestMetrics } from '../http/metrics/request-metrics.ts'
 import type { Part } from '../http/part.ts'
 import { type AheadOfRouter, type BareAppDeps, bareApp } from '../http/server.ts'
-import type { Pages } from '../pages/load.ts'
+import type { Pages } from '../pages/load-pages.ts'
 import { type HealthDeps, healthRoutes } from './health-routes.ts'
 
 export interface AppDeps

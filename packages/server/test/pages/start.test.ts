@@ -5,7 +5,7 @@ import { ask } from '../../../../test/support/ask.ts'
 import { startTestService, tempDir } from '../../../../test/support/service.ts'
 import { signIn } from '../../../../test/support/signed-in.ts'
 import { siteOf } from '../../src/base/site.ts'
-import { loadPages } from '../../src/pages/load.ts'
+import { loadPages } from '../../src/pages/load-pages.ts'
 import { metaOf, textOf } from './support/html.ts'
 
 const BROTLI = { 'accept-encoding': 'br' }

@@ -5,7 +5,7 @@ import type { AgentRecord, AgentView, OwnerRecord } from '../agent-record.ts'
 import { AgentIndex } from './agent-index.ts'
 import { CacheFiller, DatabaseFallback } from './database-fallback.ts'
 import { EventFollower, type Staleness } from './follower.ts'
-import { loadAll } from './load.ts'
+import { loadAll } from './load-agents.ts'
 import { OwnerCache } from './owner-cache.ts'
 import { loadOwner, loadRecords, recordOfClaim } from './rows.ts'
 

@@ -3,7 +3,7 @@ import { AGENT_STATUSES, ASSURANCES, type Tail } from '@countersign/protocol'
 import type { AgentRow, Db } from '../../database/database.ts'
 import { agentsAfter, countAgents, preferredTailOfKey } from '../agent-table.ts'
 import { AgentIndex } from './agent-index.ts'
-import { loadAll } from './load.ts'
+import { loadAll } from './load-agents.ts'
 
 const PAGE_SIZE = 2000
 

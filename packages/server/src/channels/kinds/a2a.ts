@@ -4,7 +4,7 @@ import { type Perspective, ProofAbsent } from '../../http/outbound/perspective.t
 import { type AgentCard, isSignedBy, readAgentCard } from './agent-card.ts'
 import { expiryProblem, fetchWellKnown, wellKnownUrl } from './domain.ts'
 import type { ChannelKind, FoundProof, Proof, ProofQuery } from './kind.ts'
-import { DOMAIN_FIELD, parseDomain } from './names.ts'
+import { DOMAIN_FIELD, parseDomain } from './parse-handle.ts'
 
 const METHOD = 'card'
 

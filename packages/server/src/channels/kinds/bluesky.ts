@@ -1,7 +1,7 @@
 import { type Perspective, ProofAbsent } from '../../http/outbound/perspective.ts'
 import { chatKind } from './chat-kind.ts'
 import { askJson, ownString, platformPerspective, unexpectedResponse } from './json-answer.ts'
-import { assertForm, extractHandle, parseDomain } from './names.ts'
+import { assertForm, extractHandle, parseDomain } from './parse-handle.ts'
 
 const FORM = /^[^\s/:?#@]+\.[^\s/:?#@]+$/
 const ADDRESS = /^(?:https?:\/\/)?bsky\.app\/profile\/([^/?#]+)\/?$/i

@@ -5,7 +5,7 @@ import {
   Unreachable,
 } from '../../http/outbound/perspective.ts'
 import type { ChannelKind, FoundProof, Proof, ProofQuery } from './kind.ts'
-import { DOMAIN_FIELD, parseDomain } from './names.ts'
+import { DOMAIN_FIELD, parseDomain } from './parse-handle.ts'
 
 /** A domain that names the agent in a DNS record or in a file on its web server. */
 export const domain: ChannelKind = {

@@ -8,7 +8,7 @@ import {
   platformPerspective,
   unexpectedResponse,
 } from './json-answer.ts'
-import { assertForm, extractHandle } from './names.ts'
+import { assertForm, extractHandle } from './parse-handle.ts'
 
 /** The rules of GitHub's sign-up form: letters, digits and single hyphens, no hyphen at either end. */
 const LOGIN = /^(?=.{1,39}$)[a-z0-9]+(?:-[a-z0-9]+)*$/

@@ -3,7 +3,7 @@ import { chatKind } from './chat-kind.ts'
 import { textOfHtml } from './html.ts'
 import { askJson, ownProperty, ownString, unexpectedResponse } from './json-answer.ts'
 import { InvalidHandleError } from './kind.ts'
-import { assertForm, parseDomain, trimmed } from './names.ts'
+import { assertForm, parseDomain, trimmed } from './parse-handle.ts'
 
 /** Mastodon's characters for usernames, in lengths up to what other servers of the fediverse allow. */
 const ACCOUNT = /^[a-z0-9_](?:[a-z0-9_.-]{0,62}[a-z0-9_])?@[^\s/:?#@]+$/i

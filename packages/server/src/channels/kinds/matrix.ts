@@ -2,7 +2,7 @@ import { type Perspective, ProofAbsent, Unreachable } from '../../http/outbound/
 import { chatKind } from './chat-kind.ts'
 import { askJson, ownProperty, ownString, unexpectedResponse } from './json-answer.ts'
 import { InvalidHandleError } from './kind.ts'
-import { assertForm, extractHandle, parseDomain } from './names.ts'
+import { assertForm, extractHandle, parseDomain } from './parse-handle.ts'
 
 /** https://spec.matrix.org/latest/appendices/#user-identifiers, including the upper-case letters of historical IDs; case matters. */
 const USER_ID = /^@[a-z0-9._=/+-]+:[^\s/?#@]+$/i

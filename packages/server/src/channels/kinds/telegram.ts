@@ -2,7 +2,7 @@ import { type Perspective, ProofAbsent, Unreachable } from '../../http/outbound/
 import { chatKind } from './chat-kind.ts'
 import { metaProperties } from './html.ts'
 import { assertAvailable, platformPerspective, unexpectedResponse } from './json-answer.ts'
-import { assertForm, extractHandle } from './names.ts'
+import { assertForm, extractHandle } from './parse-handle.ts'
 
 /** https://core.telegram.org/method/account.checkUsername: 5 to 32 letters, digits and underscores, a letter first. */
 const USERNAME = /^[a-z][a-z0-9_]{4,31}$/

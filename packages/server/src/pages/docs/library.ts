@@ -1,7 +1,14 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { CodedError } from '@countersign/protocol'
-import { apiFolder, type Deployment, escapeHtml, escapeJson, fillNames, SLOT } from './names.ts'
+import {
+  apiFolder,
+  type Deployment,
+  escapeHtml,
+  escapeJson,
+  fillNames,
+  SLOT,
+} from './deployment-names.ts'
 
 /** The documentation as built, with the names of this deployment filled in. */
 export class Library {

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
+import type { Deployment } from './deployment-names.ts'
 import type { Library } from './library.ts'
-import type { Deployment } from './names.ts'
 
 /** A skill (agentskills.io): instructions for agents that are driven by a model. */
 export interface Skill {

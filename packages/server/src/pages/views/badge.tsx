@@ -3,7 +3,7 @@ import { SEAL_EDGE, STATUS_WORDS } from '@countersign/ui'
 import type { ReactNode } from 'react'
 import { renderToStaticMarkup } from 'react-dom/server'
 import type { Certificate } from '../certificate.ts'
-import type { PageContext } from './context.ts'
+import type { PageContext } from './page-context.ts'
 import { clipped, textWidth, xmlText } from './svg-text.ts'
 
 type BadgeStyle = 'flat' | 'seal'

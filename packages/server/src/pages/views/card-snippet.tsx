@@ -4,7 +4,7 @@ import type { ReactNode } from 'react'
 import { renderToStaticMarkup } from 'react-dom/server'
 import type { PublicChannel } from '../../agents/public-channel.ts'
 import { CARD_VERDICTS, DEVELOPMENT_ONLY, VERDICTS } from '../../agents/wording.ts'
-import type { PageContext } from './context.ts'
+import type { PageContext } from './page-context.ts'
 
 /*
  * Cards as HTML fragments for other sites. They have no styles of their own: a strict Content-Security-Policy of the site

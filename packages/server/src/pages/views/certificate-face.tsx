@@ -3,8 +3,8 @@ import { Day, GradeMark, STATUS_WORDS, StatusIcon } from '@countersign/ui'
 import type { ReactNode } from 'react'
 import { reasonWords, VERDICTS } from '../../agents/wording.ts'
 import type { Certificate } from '../certificate.ts'
-import type { PageContext } from './context.ts'
-import { pathOf } from './context.ts'
+import type { PageContext } from './page-context.ts'
+import { pathOf } from './page-context.ts'
 
 const BANDS: Readonly<Record<AgentStatus, string>> = {
   active: 'bg-good-wash text-good',

@@ -7,8 +7,8 @@ import { ChannelsClause, GradeClause, OwnerClause } from './certificate-evidence
 import { CertificateFace, type FaceProps } from './certificate-face.tsx'
 import { DatesClause, KeyClause } from './certificate-key.tsx'
 import { CheckClause, ShareClause, SmallPrint } from './certificate-proof.tsx'
-import { type PageContext, pathOf } from './context.ts'
 import { htmlOf } from './html.tsx'
+import { type PageContext, pathOf } from './page-context.ts'
 import { Clause, Sheet } from './sheet.tsx'
 import { Shell } from './shell.tsx'
 

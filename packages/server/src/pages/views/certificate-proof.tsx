@@ -1,7 +1,7 @@
 import { Command, CopyField } from '@countersign/ui'
 import type { ReactNode } from 'react'
 import type { FaceProps } from './certificate-face.tsx'
-import { pathOf } from './context.ts'
+import { pathOf } from './page-context.ts'
 import { Clause } from './sheet.tsx'
 
 /** How to verify the certificate yourself. */

@@ -3,8 +3,8 @@ import { VERDICTS } from '../../agents/wording.ts'
 import type { AgentAnswer } from '../check-data.ts'
 import type { SignatureCheck } from '../check-signature.ts'
 import { Verdict } from './check-parts.tsx'
-import type { PageContext } from './context.ts'
-import { pathOf } from './context.ts'
+import type { PageContext } from './page-context.ts'
+import { pathOf } from './page-context.ts'
 
 const LINK = 'text-accent underline underline-offset-4 hover:text-accent-strong'
 

@@ -3,9 +3,9 @@ import type { ReactNode } from 'react'
 import type { CheckPageData } from '../check-data.ts'
 import { AgentAnswerView, SignatureAnswerView } from './check-answers.tsx'
 import { CheckTabs, Note } from './check-parts.tsx'
-import type { PageContext } from './context.ts'
 import { AgentForm, SubmitButton, TextArea, TextField } from './fields.tsx'
 import { htmlOf } from './html.tsx'
+import type { PageContext } from './page-context.ts'
 import { Shell } from './shell.tsx'
 
 /** The check page: look up an agent, send it a challenge, verify its signature. Each step keeps what was entered. */

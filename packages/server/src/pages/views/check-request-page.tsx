@@ -7,9 +7,9 @@ import type {
   RequestOutcome,
 } from '../check-request.ts'
 import { CheckTabs, Verdict } from './check-parts.tsx'
-import type { PageContext } from './context.ts'
 import { SubmitButton, TextArea, TextField } from './fields.tsx'
 import { htmlOf } from './html.tsx'
+import type { PageContext } from './page-context.ts'
 import { Shell } from './shell.tsx'
 
 interface CheckRequestData {

@@ -13,9 +13,9 @@ import {
   Text,
   useForm,
 } from './console-form-parts.tsx'
-import type { PageContext } from './context.ts'
 import { SubmitButton } from './fields.tsx'
 import { htmlOf } from './html.tsx'
+import type { PageContext } from './page-context.ts'
 import { Shell } from './shell.tsx'
 
 interface ConsoleData extends ConsoleState {

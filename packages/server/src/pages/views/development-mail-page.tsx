@@ -1,6 +1,6 @@
 import type { DevelopmentEmail } from '../email-link-data.ts'
-import type { PageContext } from './context.ts'
 import { htmlOf } from './html.tsx'
+import type { PageContext } from './page-context.ts'
 import { Shell } from './shell.tsx'
 
 /** The development outbox: e-mails that would be sent if there were an SMTP server. */

@@ -1,8 +1,8 @@
 import type { ReactNode } from 'react'
 import type { EmailLinkPageData } from '../email-link-data.ts'
-import type { PageContext } from './context.ts'
 import { SubmitButton } from './fields.tsx'
 import { htmlOf } from './html.tsx'
+import type { PageContext } from './page-context.ts'
 import { Shell } from './shell.tsx'
 
 /** The page of a link in an e-mail: a form that acts, or what it has done. */

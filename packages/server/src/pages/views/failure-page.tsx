@@ -1,6 +1,6 @@
 import type { Failure } from '../../http/error-handler.ts'
-import type { PageContext } from './context.ts'
 import { htmlOf } from './html.tsx'
+import type { PageContext } from './page-context.ts'
 import { Shell } from './shell.tsx'
 
 /** The error page for people, instead of the error envelope. */

@@ -1,4 +1,4 @@
-import type { PageContext } from './context.ts'
+import type { PageContext } from './page-context.ts'
 
 export interface HeadProps {
   readonly context: PageContext

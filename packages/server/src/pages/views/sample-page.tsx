@@ -1,8 +1,8 @@
 import type { Certificate } from '../certificate.ts'
 import { ChannelsClause, GradeClause, OwnerClause } from './certificate-evidence.tsx'
 import { CertificateFace } from './certificate-face.tsx'
-import type { PageContext } from './context.ts'
 import { htmlOf } from './html.tsx'
+import type { PageContext } from './page-context.ts'
 import { Clause, Sheet } from './sheet.tsx'
 import { Shell } from './shell.tsx'
 

@@ -2,8 +2,8 @@ import type { AgentStatus } from '@countersign/protocol'
 import { Wordmark } from '@countersign/ui'
 import type { ReactNode } from 'react'
 import { renderToStaticMarkup } from 'react-dom/server'
-import type { PageContext } from './context.ts'
 import { END_OF_PAGE, Head, type HeadProps } from './head.tsx'
+import type { PageContext } from './page-context.ts'
 
 export interface ShellProps extends HeadProps {
   /** Status of the certificate: the whole page is styled by it. */

@@ -1,6 +1,6 @@
 import { Command, KeyValue } from '@countersign/ui'
 import type { ReactNode } from 'react'
-import type { PageContext } from './context.ts'
+import type { PageContext } from './page-context.ts'
 
 const LINK = 'text-accent underline underline-offset-4 hover:text-accent-strong'
 

@@ -1,9 +1,9 @@
 import { AgentCard, GradeMark } from '@countersign/ui'
 import type { Certificate } from '../certificate.ts'
-import type { PageContext } from './context.ts'
-import { pathOf } from './context.ts'
 import { AgentForm } from './fields.tsx'
 import { htmlOf } from './html.tsx'
+import type { PageContext } from './page-context.ts'
+import { pathOf } from './page-context.ts'
 import { Shell } from './shell.tsx'
 import { Audiences } from './start-audiences.tsx'
 

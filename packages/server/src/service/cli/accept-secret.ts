@@ -7,7 +7,7 @@ import {
   SERVICE_KEY_PURPOSES,
   serviceKeyName,
 } from '../../secrets/service-keys.ts'
-import { withData } from './context.ts'
+import { withData } from './command-context.ts'
 import { print } from './output.ts'
 
 export function acceptPepperCommand(program: Command, env: Env): void {

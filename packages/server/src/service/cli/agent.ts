@@ -7,7 +7,7 @@ import { changeStatus } from '../../agents/manage/change-status.ts'
 import type { Env } from '../../base/config.ts'
 import { timestamp } from '../../base/timestamp.ts'
 import type { AgentRow, Db } from '../../database/database.ts'
-import { withData } from './context.ts'
+import { withData } from './command-context.ts'
 import { print, table } from './output.ts'
 import { requireOwner } from './owner.ts'
 

@@ -11,7 +11,7 @@ import {
 import { type Restored, restoreFile } from '../../database/maintenance/restore.ts'
 import { lockDatabase } from '../../database/sqlite/process-lock.ts'
 import { migrateFile } from '../../database/sqlite/sqlite-database.ts'
-import { withData } from './context.ts'
+import { withData } from './command-context.ts'
 import { print } from './output.ts'
 
 export function backupCommands(program: Command, env: Env): void {

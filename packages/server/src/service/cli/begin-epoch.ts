@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { Env } from '../../base/config.ts'
 import { openEpoch, replaceEpoch } from '../../statements/status-lists/epoch.ts'
-import { withData } from './context.ts'
+import { withData } from './command-context.ts'
 import { print } from './output.ts'
 
 export function beginEpochCommand(program: Command, env: Env): void {

@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import type { Env } from '../../base/config.ts'
 import { parseBaseUrl } from '../../base/parse-settings.ts'
 import { changeBaseUrl, WHAT_BREAKS } from '../../database/same-base-url.ts'
-import { withData } from './context.ts'
+import { withData } from './command-context.ts'
 import { print } from './output.ts'
 
 export function changeBaseUrlCommand(program: Command, env: Env): void {

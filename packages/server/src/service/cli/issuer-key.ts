@@ -5,7 +5,7 @@ import type { Db, IssuerKeyRow } from '../../database/database.ts'
 import { issuerKeyRows } from '../../secrets/issuer-keys/issuer-key-table.ts'
 import { issuerKeyFile, readIssuerKey } from '../../secrets/issuer-keys/key-pair.ts'
 import { jwksOf, readReadiness, rotateIssuerKey } from '../../secrets/issuer-keys/rotation.ts'
-import { withData } from './context.ts'
+import { withData } from './command-context.ts'
 import { print, table } from './output.ts'
 
 export function issuerKeyCommands(program: Command, env: Env): void {

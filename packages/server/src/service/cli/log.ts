@@ -7,7 +7,7 @@ import { openMirror } from '../../log/mirror.ts'
 import { beginEpoch } from '../../log/new-epoch.ts'
 import { verifierKeyOf } from '../../log/read-log.ts'
 import { recoverLog } from '../../log/recover-log.ts'
-import { withData } from './context.ts'
+import { withData } from './command-context.ts'
 import { print } from './output.ts'
 
 export function logCommands(program: Command, env: Env): void {

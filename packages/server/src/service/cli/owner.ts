@@ -14,7 +14,7 @@ import type { Env } from '../../base/config.ts'
 import { timestamp } from '../../base/timestamp.ts'
 import type { Db, OwnerRow } from '../../database/database.ts'
 import { deleteAccount } from '../privacy/delete-account.ts'
-import { type CommandContext, withData } from './context.ts'
+import { type CommandContext, withData } from './command-context.ts'
 import { print, table } from './output.ts'
 
 const PAGE = 1000

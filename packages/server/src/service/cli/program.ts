@@ -14,10 +14,10 @@ import { issuerKeyCommands } from './issuer-key.ts'
 import { logCommands } from './log.ts'
 import { ReportedFailure } from './output.ts'
 import { ownerCommands, signInLinkCommand, tokenCommands } from './owner.ts'
-import { providerCommands } from './provider.ts'
+import { providerCommands } from './provider-commands.ts'
 import { serveCommands } from './serve.ts'
 import { webhookCommands } from './webhook.ts'
-import { witnessCommands } from './witness.ts'
+import { witnessCommands } from './witness-commands.ts'
 
 const HELP = `
 From nothing to an agent with a DID:

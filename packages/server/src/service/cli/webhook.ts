@@ -20,7 +20,7 @@ import {
   removeEndpoint,
   rotateSecret,
 } from '../../webhooks/manage-endpoints.ts'
-import { withData } from './context.ts'
+import { withData } from './command-context.ts'
 import { print, table } from './output.ts'
 
 /** Not an owner's: the endpoint gets the events of all agents. */

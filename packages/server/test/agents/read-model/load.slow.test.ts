@@ -6,7 +6,7 @@ import { insertProvenChannel } from '../../../../../test/support/channel-rows.ts
 import { type Operator, openOperator, testEnv } from '../../../../../test/support/service.ts'
 import { preferredTailOfKey } from '../../../src/agents/agent-table.ts'
 import { AgentIndex } from '../../../src/agents/read-model/agent-index.ts'
-import { loadAll } from '../../../src/agents/read-model/load.ts'
+import { loadAll } from '../../../src/agents/read-model/load-agents.ts'
 import { OwnerCache } from '../../../src/agents/read-model/owner-cache.ts'
 import { loadOwner, loadRecord } from '../../../src/agents/read-model/rows.ts'
 import { readSettings } from '../../../src/base/config.ts'

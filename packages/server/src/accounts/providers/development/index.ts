@@ -3,7 +3,7 @@ import { type Assurance, isLoopback } from '@countersign/protocol'
 import { DEVELOPMENT_LABELS, type DevelopmentProvider } from '../../identity-of-owner.ts'
 import { oidcProvider } from '../oidc.ts'
 import type { IdentityProvider } from '../provider.ts'
-import { startDevelopmentServer } from './server.ts'
+import { startDevelopmentServer } from './development-server.ts'
 
 const DAY_MS = 86_400_000
 

@@ -5,7 +5,7 @@ import { CodedError } from '@countersign/protocol'
 import type { CardRenderers } from '../agents/card.ts'
 import { cliPackage } from '../base/packages.ts'
 import type { Site } from '../base/site.ts'
-import type { PageAssets, PageContext } from './views/context.ts'
+import type { PageAssets, PageContext } from './views/page-context.ts'
 
 /** The build of views/index.tsx: functions from data to a complete HTML document. */
 type Built = typeof import('./views/index.tsx')

@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import type { Env } from '../../base/config.ts'
 import { currentKey, witnessedLogs } from '../../log/cosigning/cosigned-log-table.ts'
 import { openWitnessKey, replaceWitnessKey } from '../../log/cosigning/witness-key.ts'
-import { withData } from './context.ts'
+import { withData } from './command-context.ts'
 import { print } from './output.ts'
 
 export function witnessCommands(program: Command, env: Env): void {
