@@ -110,7 +110,7 @@ const BREAKAGES: Readonly<Record<string, readonly [section: string, Breakage]>> 
   'verifyUrl is absolute': ['4.1', set(LOOKUP, 'certificate.verifyUrl', (old) => proxy.url + old)],
   'claimedAt is not in UTC': [
     '4.1',
-    set(LOOKUP, 'owner.claimedAt', (old) => old.replace('Z', '+02')),
+    set(LOOKUP, 'owner.claimedAt', (old) => old.replace('Z', '+02:00')),
   ],
   'identityLevel contradicts the method': ['2.3', set(LOOKUP, 'owner.identityLevel', 'unverified')],
   'an unknown DID is 200': ['4.1', status(LOOKUP, 200)],
