@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { untilTicked } from '../../../../test/support/until.ts'
 import {
   addChannel,
   check,
@@ -30,8 +31,34 @@ test('a domain that another owner proves is removed from the previous owner’s 
   const line = await prove(fixture, before)
   assert.deepEqual(await publicView(fixture, before), { grade: 'A', channels: [PLACE] })
 
+  const { read } = fixture.service.operator.db
+  const waiting = () => read.selectFrom('log_queue').selectAll().execute()
+  await untilTicked(fixture.service, async () => (await waiting()).length === 0)
   const theirs = await prove(fixture, after, line)
 
+  // The times in the log do not tell whose proof ended whose: the loser's are spread, the winner's are not.
+  const queued = (await waiting()).map(({ tail, type, entry, not_before: due }) => {
+    return { tail, type, at: Math.max(due, JSON.parse(entry).at) }
+  })
+  const logged = (
+    await read.selectFrom('log_entries').selectAll().orderBy('position').execute()
+  ).map(({ tail, entry }) => ({ tail, type: JSON.parse(entry).type, at: JSON.parse(entry).at }))
+  const changes = await read.selectFrom('events').select(['type', 'at']).orderBy('seq').execute()
+  const provenAt = changes.findLast(({ type }) => type === 'channel.verified')?.at
+  const isLater = ({ did }: { readonly did: string }) =>
+    [...logged, ...queued]
+      .filter(({ tail, type }) => did.endsWith(tail ?? '-') && type !== 'claimed')
+      .slice(-2)
+      .map(({ type, at }) => [type, at > (provenAt ?? 0)])
+      .toSorted()
+  assert.deepEqual(isLater(before), [
+    ['channel_lost', true],
+    ['grade', true],
+  ])
+  assert.deepEqual(isLater(after), [
+    ['channel_verified', false],
+    ['grade', false],
+  ])
   assert.deepEqual(await listChannels(before), [])
   assert.deepEqual(await publicView(fixture, before), { grade: 'C', channels: [] })
   assert.deepEqual(await publicView(fixture, after), { grade: 'A', channels: [PLACE] })
@@ -45,7 +72,6 @@ test('a domain that another owner proves is removed from the previous owner’s 
     `channel.verified ${PLACE}`,
     'agent.grade_changed C A',
   ])
-  const { read } = fixture.service.operator.db
   const tables = ['channels', 'channel_leases', 'jobs'] as const
   for (const table of tables) {
     const rows = await read.selectFrom(table).selectAll().execute()

@@ -167,6 +167,45 @@ export function keyRaces(
       }
     })
 
+    test('of a rotation and a contest at once, both happen in one order, or the rotation gets 409', async () => {
+      for (let round = 0; round < ROUNDS; round++) {
+        const each = await racer(400 + round)
+        await rotation(each)
+        await startRecovery(owner, each.did, 'key_lost')
+        const again = { old: each.rotated, next: newKey(), sequence: 3 }
+        const send = [
+          () => rotateTo(service, each.did, again),
+          () => contestOf(each, 'mistake'),
+        ] as const
+        const order = round % 2 ? send : send.toReversed()
+        const answers = statuses(await Promise.all(order.map((request) => request())))
+        const [rotated, contested] = round % 2 ? answers : answers.toReversed()
+        assert.equal(contested, 200)
+        assert.ok(rotated === 200 || rotated === 409)
+        const sequences = (await keysOf(service, each.did)).keys.map(({ sequence }) => sequence)
+        const expected = rotated === 200 ? [1, 2, 3, 4] : [1, 2, 3]
+        assert.deepEqual(sequences.toSorted(), expected)
+        const types = await eventTypesOf(service, each.did)
+        const ended = types.filter((type) => type === 'agent.key_recovery_cancelled')
+        assert.equal(ended.length, 2, 'one a recovery')
+      }
+      const { read } = service.operator.db
+      const events = await read.selectFrom('events').select('seq').orderBy('seq').execute()
+      const log = await read
+        .selectFrom('log_entries')
+        .select('position')
+        .orderBy('position')
+        .execute()
+      assert.deepEqual(
+        events.map(({ seq }) => seq),
+        events.map((_, i) => i + 1),
+      )
+      assert.deepEqual(
+        log.map(({ position }) => position),
+        log.map((_, i) => i),
+      )
+    })
+
     test("the operator's suspension stays, whatever happens at the same time", async () => {
       const deps = { db: service.operator.db, now: Date.now }
       for (let round = 0; round < ROUNDS; round++) {
