@@ -42,10 +42,13 @@ function measure(root: string): Readonly<Record<string, number>> {
   }
 }
 
-/** Before there was a function for them, events of agents were those without `tail: null`. */
+/** Events of no agent have `tail: null`, or are appended by `appendEvent` where there is a function for those of agents. */
 function appendsAgentEvents({ path, text }: SourceFile): boolean {
   if (path.endsWith('/event-table.ts')) return false
-  return /appendAgentEvent\(/.test(text) || (/appendEvent\(/.test(text) && !/tail: null/.test(text))
+  return (
+    /import [^;]*\bappendAgentEvent\b[^;]*event-table/.test(text) ||
+    (/appendEvent\(/.test(text) && !/tail: null/.test(text))
+  )
 }
 
 function calls(names: string): (source: SourceFile) => boolean {
