@@ -8,6 +8,8 @@ import { ask, post } from '../../../../test/support/ask.ts'
 import { newKey, type TestKey } from '../../../../test/support/key.ts'
 import { rotationBody, vetoBody } from '../../../../test/support/key-operations.ts'
 import { claimBody, startTestService, type TestService } from '../../../../test/support/service.ts'
+import { revokeAgents } from '../../src/agents/manage/revoke-all.ts'
+import { reactivateOwner, suspendOwner } from '../../src/agents/manage/suspend-owner.ts'
 import { hashToken } from '../../src/secrets/hash-token.ts'
 import { type ChangeType, ChangeWatcher, type Expected, TABLE } from './change-table.ts'
 import { AGENTS, recoverWith, signInBy, startRecovery, TestClock } from './keys/with-keys.ts'
@@ -180,6 +182,24 @@ suite('a change of an agent', () => {
     ]
     await expect({ types, by: 'service', entry: 'invalid' }, () =>
       send('POST', '/keys/contest', { sequence: 1, reason: 'key_compromised' }),
+    )
+  })
+
+  test('of the status of all agents of an owner, who is notified once', async () => {
+    const { ownerId, expect } = await start()
+    const { db } = service.operator
+    const deps = { db, now: clock.now }
+    const one = { isBulk: true, by: 'operator' } as const
+    await expect({ types: ['agent.suspended', ...GRADE], entry: 'suspended', ...one }, () =>
+      suspendOwner(deps, ownerId, null),
+    )
+    await expect({ types: ['agent.reactivated', ...GRADE], entry: 'valid', ...one }, () =>
+      reactivateOwner(deps, ownerId),
+    )
+    const types: ChangeType[] = ['agent.revoked', ...GRADE]
+    const deleted = { types, entry: 'invalid', isBulk: true, by: 'owner', delay: 'spread' } as const
+    await expect(deleted, () =>
+      db.write((tx) => revokeAgents(tx, ownerId, 'owner_deleted', clock.now(), 10, 'spread')),
     )
   })
 
