@@ -4,9 +4,8 @@ import { currentEpoch, lastClaim, unloggedAgents, updateEpoch } from './log-tabl
 import { appendEntries, type NewEntry, SEQUENCE_BATCH, type SequenceDeps } from './sequence.ts'
 
 /**
- * Adds an entry for each agent that the log does not know, in the order of the claims: those from before the log or the epoch
- * began, and those that a node of the release before has claimed in a rolling upgrade. Changes wait until it has ended for the
- * first time; then an entry says that the log is complete.
+ * Adds an entry for each agent that the log does not know, in the order of the claims: those from before the epoch began.
+ * Changes wait until it has ended for the first time; then an entry says that the log is complete.
  * @param stopping ends it after the current batch; the next call goes on from there
  */
 export async function backfill(

@@ -32,11 +32,6 @@ export async function completeRecovery(
   const newKey = recovery?.new_key ?? null
   if (recovery === undefined || agent === undefined || newKey === null) return
   const at = Math.max(now, currentSince(agent))
-  // A node of the release before revokes an agent without ending its recovery.
-  if (agent.status === 'revoked') {
-    await endRecovery(tx, tail, { type: CANCELLED, reason: 'revoked' }, at)
-    return
-  }
   if (!(await isUsable(tx, agent, newKey, keyReuse, at))) {
     await endRecovery(tx, tail, { type: CANCELLED, reason: 'key_taken' }, at)
     return

@@ -35,11 +35,12 @@ export type CurrentKey = Pick<
  */
 export async function keysOfAgent(db: Db, agent: CurrentKey): Promise<AgentKey[]> {
   const rows = await selectOfAgent(db, { tail: agent.tail })
-  const former = rows.map(({ tail: _tail, changed_by, ...key }): AgentKey => {
-    // A node of the release before reports keys as compromised without saying how they became current.
-    const unknown = key.sequence === 1 ? 'claim' : 'rotation'
-    return { ...key, changed_by: changed_by ?? unknown }
-  })
+  const former = rows.map(
+    ({ tail: _tail, changed_by, ...key }): AgentKey => ({
+      ...key,
+      changed_by: changed_by ?? 'claim',
+    }),
+  )
   const sequence = agent.key_sequence
   if (former.some((key) => key.sequence === sequence)) return former
   const current = { sequence, public_key: agent.public_key, valid_from: currentSince(agent) }
