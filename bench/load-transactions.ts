@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { closeSync, openSync, readSync } from 'node:fs'
 import { namingFor } from '@countersign/protocol'
-import { MINT_BATCH } from '../packages/server/src/agents/claims/mint.ts'
+import { mintBatch } from '../packages/server/src/agents/claims/mint.ts'
 import {
   type DatabaseLocation,
   openDatabase,
@@ -70,7 +70,7 @@ async function claimUntil(deadline: number): Promise<number[]> {
       const publicKey = randomBytes(KEY_BYTES)
       const claim = { tokenHash, agentId: 'main', publicKey, signature: randomBytes(64) }
       const asked = performance.now()
-      await db.writeBatched(MINT_BATCH, { deps, claim })
+      await db.writeBatched(mintBatch, { deps, claim })
       times.push(performance.now() - asked)
     }
   }

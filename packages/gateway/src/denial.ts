@@ -1,4 +1,4 @@
-import { acceptSignature, type Naming, type RawRequest } from '@countersign/protocol'
+import { acceptSignatureHeader, type Naming, type RawRequest } from '@countersign/protocol'
 import type { Decision, Denial, Refusal } from './decision/decision.ts'
 
 /** What a gateway accepts as proof of possession. */
@@ -61,7 +61,7 @@ export function denialFor(
       ...(page ? [['content-security-policy', "default-src 'none'"] as const] : []),
       ...(status === 401 ? [['www-authenticate', challengesOf(context)] as const] : []),
       ...(wantsSignature
-        ? [['accept-signature', acceptSignature(raw(), naming.idHeader)] as const]
+        ? [['accept-signature', acceptSignatureHeader(raw(), naming.idHeader)] as const]
         : []),
       ...(retryAfterSeconds === null ? [] : [['retry-after', String(retryAfterSeconds)] as const]),
     ],

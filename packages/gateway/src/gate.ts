@@ -198,11 +198,11 @@ export class Gate {
     if ('fault' in found) {
       return unproven(refuseSignature(signature, found.fault), found.certificateFault)
     }
-    const proven = await signatures.prove(signature, found.key)
+    const proven = await signatures.verify(signature, found.key)
     if ('verdict' in proven) return unproven(proven)
 
     const { signer, basis } = found
-    const lookup = await this.#withLog(ruleIndex, signer, found.lookup, basis)
+    const lookup = await this.#withInclusionProof(ruleIndex, signer, found.lookup, basis)
     const isAdmitted =
       this.policy.mode === 'shadow' || this.#verdict(ruleIndex, signer, lookup).action !== 'deny'
 
@@ -265,7 +265,7 @@ export class Gate {
       if (isLogFinal(result)) cached.derived[index] = outcome
       return this.#applyLimit(request, outcome)
     }
-    const result = this.#withLog(ruleIndex, caller, answer, basis)
+    const result = this.#withInclusionProof(ruleIndex, caller, answer, basis)
     return result instanceof Promise ? result.then(decideOn) : decideOn(result)
   }
 
@@ -282,12 +282,12 @@ export class Gate {
     const basis = this.#settings.bases.service
     const answer = await this.#agents.lookup(caller.did)
     const current = hasEnded(caller, answer) ? SESSION_ENDED : caller
-    const result = await this.#withLog(ruleIndex, current, answer, basis)
+    const result = await this.#withInclusionProof(ruleIndex, current, answer, basis)
     return this.#applyLimit(request, this.#evaluate(ruleIndex, current, result, basis))
   }
 
   /** Adds whether the key of the agent is logged, if a decision by these rules depends on it. */
-  #withLog(
+  #withInclusionProof(
     ruleIndex: number | null,
     caller: Caller,
     result: LookupResult | null,

@@ -1,6 +1,6 @@
 import {
-  acceptOnce,
   agentOfKeySetUrl,
+  checkReplayAndBody,
   didOf,
   fieldValue,
   type HeaderFields,
@@ -10,14 +10,14 @@ import {
   matchesContentDigest,
   type Naming,
   type NonceStore,
-  type ProvenSignature,
-  proveKey,
+  type ParsedSignature,
   type RawRequest,
-  type ReadSignature,
   type SignatureResult,
   type SigningKey,
   StructuredFieldError,
   signatureReader,
+  type VerifiedSignature,
+  verifyWithKey,
 } from '@countersign/protocol'
 import { type KeyDirectories, signatureVerifier, type VerifiedCertificate } from '@countersign/sdk'
 import type { AgentCache } from './agent-cache.ts'
@@ -48,7 +48,7 @@ export interface SignaturesOptions {
 }
 
 /** A signature that was read, and the trusted issuer whose agent it names, if any. */
-export interface ReceivedSignature extends ReadSignature {
+export interface ReceivedSignature extends ParsedSignature {
   readonly trusted: TrustedIssuer | null
 }
 
@@ -84,7 +84,7 @@ const REFRESH_MS = 5_000
 const MAX_REFRESHED = 10_000
 
 /**
- * The steps of verifying a signed request, in their order: `read`, `findKey`, `prove`, `accept`. Keys of agents come from certificates of
+ * The steps of verifying a signed request, in their order: `read`, `findKey`, `verify`, `accept`. Keys of agents come from certificates of
  * trusted issuers and from the service's answers, never from an address in a request; other keys from the directories that the policy
  * lists.
  */
@@ -141,16 +141,19 @@ export class Signatures {
   }
 
   /** @returns a result if the key has not signed this request */
-  prove(signature: ReceivedSignature, key: SigningKey): Promise<ProvenSignature | SignatureResult> {
-    return proveKey(signature, key, this.#verify)
+  verify(
+    signature: ReceivedSignature,
+    key: SigningKey,
+  ): Promise<VerifiedSignature | SignatureResult> {
+    return verifyWithKey(signature, key, this.#verify)
   }
 
   /**
    * Records the nonce, and compares the body with the signed digest.
    * @param readBody null if the body is not visible here, or in the request already
    */
-  async accept(proven: ProvenSignature, readBody: BodyReader | null): Promise<SignatureResult> {
-    const result = await acceptOnce(proven, this.#nonces)
+  async accept(proven: VerifiedSignature, readBody: BodyReader | null): Promise<SignatureResult> {
+    const result = await checkReplayAndBody(proven, this.#nonces)
     return readBody === null ? result : withBody(result, readBody)
   }
 

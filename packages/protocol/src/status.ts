@@ -4,7 +4,7 @@ export type AgentStatus = (typeof AGENT_STATUSES)[number]
 
 /** Who can set an agent's status. `agent`: by renouncing; `service`: because its key was reported as compromised. */
 export const STATUS_SETTERS = ['owner', 'operator', 'agent', 'service'] as const
-export type StatusSetter = (typeof STATUS_SETTERS)[number]
+export type StatusActor = (typeof STATUS_SETTERS)[number]
 
 /** The status reason that burns the key: no agent's certificate with it is valid, and nobody can claim it again. */
 export const KEY_COMPROMISED = 'key_compromised'

@@ -208,7 +208,7 @@ export function coveredField(fields: HeaderFields, name: string): string {
  * The value of `Accept-Signature` (RFC 9421 section 5.1) that asks for a signature of the profile `strict` on a request.
  * @param idHeader the deployment's identification header
  */
-export function acceptSignature(request: RawRequest, idHeader: string): string {
+export function acceptSignatureHeader(request: RawRequest, idHeader: string): string {
   const { method, target } = request
   const fields = headerFields(request.headers)
   const hasContent = requestHasContent(request, fields)

@@ -104,17 +104,17 @@ export function requestVerifier(options: RequestVerifierOptions): RequestVerifie
     const { keyid, signatureAgent } = signature
     const key = await findKey({ keyid, signatureAgent })
     if (typeof key === 'string') return refuseSignature(signature, key)
-    const proven = await proveKey(signature, key, verifySignature)
+    const proven = await verifyWithKey(signature, key, verifySignature)
     if ('verdict' in proven) return proven
     if (!(await admit({ ...key, keyid, signatureAgent }))) {
       return refuseSignature(proven, 'not-admitted')
     }
-    return acceptOnce(proven, nonces)
+    return checkReplayAndBody(proven, nonces)
   }
 }
 
 /** A signature that could be read: of a request to one of the audiences, within its times, over what its profile requires. */
-export interface ReadSignature extends KeyReference {
+export interface ParsedSignature extends KeyReference {
   readonly expected: Settings
   readonly received: Received
   readonly input: SignatureInput
@@ -124,7 +124,7 @@ export interface ReadSignature extends KeyReference {
 }
 
 /** A signature by the key that it names. */
-export interface ProvenSignature extends ReadSignature {
+export interface VerifiedSignature extends ParsedSignature {
   readonly key: SigningKey
 }
 
@@ -153,7 +153,7 @@ interface Received extends PathAndQuery {
  */
 export function signatureReader(
   expected: ExpectedSignatures,
-): (request: RawRequest, fields: HeaderFields) => ReadSignature | SignatureResult {
+): (request: RawRequest, fields: HeaderFields) => ParsedSignature | SignatureResult {
   const { audiences, naming } = expected
   for (const each of audiences) {
     if (!URL.canParse(each) || new URL(each).origin !== each) {
@@ -176,7 +176,7 @@ function readSignature(
   settings: Settings,
   request: RawRequest,
   fields: HeaderFields,
-): ReadSignature | SignatureResult {
+): ParsedSignature | SignatureResult {
   const input = readSignatureInput(fields, settings.singletons)
   if (typeof input === 'string') return refused(input, NOTHING_KNOWN)
   const { keyid, signatureAgent } = input
@@ -193,7 +193,7 @@ function readSignature(
 
 /** The result for a signature that does not count for a reason that its verifier has found. */
 export function refuseSignature(
-  { known }: ReadSignature,
+  { known }: ParsedSignature,
   reason: SignatureReason,
 ): SignatureResult {
   return refused(reason, known)
@@ -203,11 +203,11 @@ export function refuseSignature(
  * The second step: verifies the signature with the key that was found for it.
  * @returns a result if it does not count
  */
-export async function proveKey(
-  signature: ReadSignature,
+export async function verifyWithKey(
+  signature: ParsedSignature,
   key: SigningKey,
   verify: VerifyBytes,
-): Promise<ProvenSignature | SignatureResult> {
+): Promise<VerifiedSignature | SignatureResult> {
   const { input, received } = signature
   const fault = await keyOrSignatureFault(signature, key, verify)
   if (fault !== null) return refused(fault, signature.known)
@@ -222,8 +222,8 @@ export async function proveKey(
  * The last step: records the nonce, and compares the digest with the body, if that is visible.
  * @param nonces null: the caller detects replays itself
  */
-export async function acceptOnce(
-  { input, profile, received, key, known }: ProvenSignature,
+export async function checkReplayAndBody(
+  { input, profile, received, key, known }: VerifiedSignature,
   nonces: NonceStore | null,
 ): Promise<SignatureResult> {
   const replay = await recordNonce(nonces, received.method, input, profile, key.publicKey)
@@ -308,7 +308,7 @@ function testKeyFault(
 }
 
 async function keyOrSignatureFault(
-  { input, received }: ReadSignature,
+  { input, received }: ParsedSignature,
   { publicKey }: SigningKey,
   verify: VerifyBytes,
 ): Promise<SignatureReason | null> {
@@ -337,7 +337,7 @@ function thumbprintOf(publicKey: Uint8Array): string {
 
 /** What the certificate says against an agent that holds its key. */
 function agentFaultOf(
-  { expected: { naming }, received: { fields }, input, profile }: ReadSignature,
+  { expected: { naming }, received: { fields }, input, profile }: ParsedSignature,
   { did, status }: SigningKey,
 ): SignatureReason | null {
   // Agents of a Countersign issuer can always sign everything.

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
-  acceptSignature,
+  acceptSignatureHeader,
   headerFields,
   type RequestToSign,
   requestVerifier,
@@ -174,7 +174,7 @@ test('Accept-Signature names what strict covers in such a request', () => {
     body: null,
   } as const
   assert.equal(
-    acceptSignature(request, 'ServiceID'),
+    acceptSignatureHeader(request, 'ServiceID'),
     'sig1=("@method" "@authority" "@path" "@query" "content-digest" "content-type" "signature-agent";key="sig1" "serviceid");created;expires;tag="web-bot-auth"',
   )
 })

@@ -1,4 +1,4 @@
-import type { AgentStatus, StatusSetter } from '@countersign/protocol'
+import type { AgentStatus, StatusActor } from '@countersign/protocol'
 import { type RawBuilder, SqliteAdapter, sql } from 'kysely'
 import type { AgentRow, Db, Tx } from '../database/database.ts'
 import { prepared } from '../database/prepared.ts'
@@ -167,12 +167,12 @@ export interface StatusChange {
   readonly from: AgentStatus
   readonly to: AgentStatus
   readonly reason: string | null
-  readonly setBy: StatusSetter
+  readonly setBy: StatusActor
   readonly at: number
   readonly version: number
 }
 
-const setStatus = prepared<StatusChange, { seq: number }>((db, param) =>
+const updateStatusRow = prepared<StatusChange, { seq: number }>((db, param) =>
   db
     .updateTable('agents')
     .set((eb) => ({
@@ -199,7 +199,7 @@ const setStatus = prepared<StatusChange, { seq: number }>((db, param) =>
  * @returns false, without a change, if the agent no longer has the status `from`
  */
 export async function updateStatus(tx: Tx, change: StatusChange): Promise<boolean> {
-  return (await setStatus(tx.db, change)).length > 0
+  return (await updateStatusRow(tx.db, change)).length > 0
 }
 
 /** Records that an agent changed, with the sequence number of the event about it. @returns the agent, if there is one */

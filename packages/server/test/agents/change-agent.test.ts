@@ -216,7 +216,7 @@ test('each kind of change has a rule, and the table of the tests a row', () => {
 test('no effect causes itself', () => {
   const caused = (type: ChangeType): ChangeType[] => [
     ...EFFECTS.agentChanged.flatMap(({ on, makes }) => (on.includes(type) ? makes : [])),
-    ...(RULES[type].certificates === 'regrade' ? (['agent.grade_changed'] as const) : []),
+    ...(RULES[type].statusEntry === 'regrade' ? (['agent.grade_changed'] as const) : []),
   ]
   for (const start of Object.keys(RULES) as ChangeType[]) {
     const reached = new Set<ChangeType>()

@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test'
 import { type Checkpoint, encodeBase64, hashLeaf, treeRoot, utf8 } from '@countersign/protocol'
 import { type Operator, openOperator, tempDir, testEnv } from '../../../../test/support/service.ts'
 import { issueToken } from '../../src/agents/claims/issue-token.ts'
-import { MINT_BATCH } from '../../src/agents/claims/mint.ts'
+import { mintBatch } from '../../src/agents/claims/mint.ts'
 import { readSettings, type Settings } from '../../src/base/config.ts'
 import { type Database, UnknownOutcome } from '../../src/database/database.ts'
 import { ANCHOR_FILE, LogAnchor } from '../../src/log/anchor.ts'
@@ -41,7 +41,7 @@ async function open(t: TestContext): Promise<World> {
       const { claimToken } = await issueToken({ db, naming, now: Date.now, randomBytes }, owner)
       const tokenHash = hashToken(claimToken)
       const made = { publicKey: randomBytes(32), agentId: 'main', signature: randomBytes(64) }
-      await db.writeBatched(MINT_BATCH, { deps, claim: { tokenHash, ...made } })
+      await db.writeBatched(mintBatch, { deps, claim: { tokenHash, ...made } })
     },
   }
 }

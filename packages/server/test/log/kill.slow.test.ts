@@ -11,7 +11,7 @@ import {
   type TestService,
 } from '../../../../test/support/service.ts'
 import { issueToken } from '../../src/agents/claims/issue-token.ts'
-import { MINT_BATCH } from '../../src/agents/claims/mint.ts'
+import { mintBatch } from '../../src/agents/claims/mint.ts'
 import { readSettings } from '../../src/base/config.ts'
 import { LogAnchor } from '../../src/log/anchor.ts'
 import { currentEpoch } from '../../src/log/log-table.ts'
@@ -30,7 +30,7 @@ async function claimOffline(env: Record<string, string>, ownerId: number): Promi
   const deps = { naming, keyReuse: 'owner', now: Date.now, randomBytes } as const
   const made = { publicKey: randomBytes(32), agentId: 'main', signature: randomBytes(64) }
   const claim = { tokenHash: hashToken(claimToken), ...made }
-  await db.writeBatched(MINT_BATCH, { deps, claim })
+  await db.writeBatched(mintBatch, { deps, claim })
   await operator.close()
 }
 

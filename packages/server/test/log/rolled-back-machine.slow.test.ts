@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { parseCheckpoint, proveConsistency, verifyConsistency } from '@countersign/protocol'
 import { openOperator, tempDir, testEnv } from '../../../../test/support/service.ts'
 import { issueToken } from '../../src/agents/claims/issue-token.ts'
-import { MINT_BATCH } from '../../src/agents/claims/mint.ts'
+import { mintBatch } from '../../src/agents/claims/mint.ts'
 import { readSettings } from '../../src/base/config.ts'
 import { ANCHOR_FILE } from '../../src/log/anchor.ts'
 import { readHashesFromDatabase } from '../../src/log/log-table.ts'
@@ -24,7 +24,7 @@ test('a machine that was rolled back with its anchor signs a fork; another node 
     const { claimToken } = await issueToken({ db, naming, now: Date.now, randomBytes }, owner)
     const made = { publicKey: randomBytes(32), agentId: 'main', signature: randomBytes(64) }
     const deps = { naming, keyReuse: 'owner', now: Date.now, randomBytes } as const
-    await db.writeBatched(MINT_BATCH, {
+    await db.writeBatched(mintBatch, {
       deps,
       claim: { tokenHash: hashToken(claimToken), ...made },
     })

@@ -6,7 +6,7 @@ import { parsePolicy } from '@countersign/protocol'
 import { type Operator, openOperator, testEnv } from '../../../../test/support/service.ts'
 import { startTestWitness, type TestWitness } from '../../../../test/support/test-witness.ts'
 import { issueToken } from '../../src/agents/claims/issue-token.ts'
-import { MINT_BATCH } from '../../src/agents/claims/mint.ts'
+import { mintBatch } from '../../src/agents/claims/mint.ts'
 import { readSettings, type Settings } from '../../src/base/config.ts'
 import { openSender } from '../../src/http/outbound/open-sender.ts'
 import { ANCHOR_FILE } from '../../src/log/anchor.ts'
@@ -63,7 +63,7 @@ export async function openWitnessed(
     const made = { publicKey: randomBytes(32), agentId: 'main', signature: randomBytes(64) }
     const deps = { naming, keyReuse: 'owner', now, randomBytes } as const
     const claimed = { tokenHash: hashToken(claimToken), ...made }
-    await db.writeBatched(MINT_BATCH, { deps, claim: claimed })
+    await db.writeBatched(mintBatch, { deps, claim: claimed })
   }
   const world: WitnessedWorld = {
     ...operator,

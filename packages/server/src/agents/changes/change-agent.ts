@@ -102,7 +102,7 @@ async function write(
   if (row !== null) await queue(tx, row, notBefore(delayOf(change), at))
   const notification = notificationOf(changed)
   if (notification !== null) await appendNotification(tx, notification)
-  await reviseCertificates(tx, changed)
+  await reviseStatusEntry(tx, changed)
   for (const effect of tx.effects.agentChanged) {
     if (effect.on.includes(change.type)) await effect.run(tx, changed)
   }
@@ -131,11 +131,11 @@ async function writeColumns(
       return { ...before, directory_proof: proof, version }
     }
     case 'agent.suspended':
-      return setStatus(tx, before, 'suspended', change, { version, at })
+      return writeStatusColumns(tx, before, 'suspended', change, { version, at })
     case 'agent.reactivated':
-      return setStatus(tx, before, 'active', change, { version, at })
+      return writeStatusColumns(tx, before, 'active', change, { version, at })
     case 'agent.revoked':
-      return setStatus(tx, before, 'revoked', change, { version, at })
+      return writeStatusColumns(tx, before, 'revoked', change, { version, at })
     case 'agent.grade_changed':
       await setGrade(tx, { tail, grade: change.to, version })
       return { ...before, grade: change.to, version }
@@ -155,7 +155,7 @@ interface When extends Pick<AgentRow, 'version'> {
   readonly at: number
 }
 
-async function setStatus(
+async function writeStatusColumns(
   tx: Tx,
   before: AgentRow,
   to: AgentRow['status'],
@@ -217,14 +217,14 @@ async function queue(tx: Tx, row: LogQueueRow, earliest: number): Promise<void> 
   })
 }
 
-async function reviseCertificates(tx: Tx, changed: Changed): Promise<void> {
+async function reviseStatusEntry(tx: Tx, changed: Changed): Promise<void> {
   const { change, before, after, at } = changed
-  const { certificates } = RULES[change.type]
-  if (certificates === 'regrade') return regrade(tx, after, at, delayOf(change))
-  if (certificates === 'another entry' && before.key_sequence !== after.key_sequence) {
+  const { statusEntry } = RULES[change.type]
+  if (statusEntry === 'regrade') return regrade(tx, after, at, delayOf(change))
+  if (statusEntry === 'replace' && before.key_sequence !== after.key_sequence) {
     return reviseAfterNewKey(tx, after, at)
   }
-  if (certificates === 'invalid entry' && isOfCurrentKey(changed))
+  if (statusEntry === 'invalidate' && isOfCurrentKey(changed))
     await invalidateEntry(tx, after.tail, at)
 }
 

@@ -1,4 +1,4 @@
-import type { Grade, JsonValue, KeyRotation, StatusSetter } from '@countersign/protocol'
+import type { Grade, JsonValue, KeyRotation, StatusActor } from '@countersign/protocol'
 import type { AgentRow, ChannelRow } from '../../database/database.ts'
 import type { AgentEventType } from '../../database/event-table.ts'
 import type { StoredDirectoryProof } from '../agent-record.ts'
@@ -63,7 +63,7 @@ export interface StatusSet<Type> {
   readonly type: Type
   /** A machine-readable word, or null. */
   readonly reason: string | null
-  readonly setBy: StatusSetter
+  readonly setBy: StatusActor
   /** One of many: the caller notifies the owner of all of them at once. */
   readonly isBulk?: boolean
   /** `spread`: it follows from the deletion of the owner's account. Default: `none`. */

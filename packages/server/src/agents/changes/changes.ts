@@ -50,10 +50,10 @@ interface Rule<C extends Change = Change> {
   log?(applied: AppliedChange<C>): LogEntryDraft | null
   notification?(applied: AppliedChange<C>): NotificationDraft | null
   /**
-   * What becomes of the grade and of the status of the agent's certificates. `another entry`: if the key was replaced.
-   * `invalid entry`: if the current key was burned.
+   * What becomes of the grade and of the status of the agent's certificates. `replace`: if the key was replaced.
+   * `invalidate`: if the current key was burned.
    */
-  readonly certificates?: 'regrade' | 'another entry' | 'invalid entry'
+  readonly statusEntry?: 'regrade' | 'replace' | 'invalidate'
 }
 
 /** What each kind of change leaves behind. Whatever follows in other rooms is an effect (`service/effects.ts`). */
@@ -77,20 +77,20 @@ export const RULES: { readonly [Type in ChangeType]: Rule<ChangeOf<Type>> } = {
   },
   'agent.suspended': {
     payload: statusPayload,
-    log: statusEntry,
+    log: logOfStatus,
     notification: (applied) => {
       const isNew = applied.before.status !== 'suspended' && !applied.change.isBulk
       return isNew ? notifyOfStatus('agent_suspended', applied) : null
     },
-    certificates: 'regrade',
+    statusEntry: 'regrade',
   },
-  'agent.reactivated': { payload: statusPayload, log: statusEntry, certificates: 'regrade' },
+  'agent.reactivated': { payload: statusPayload, log: logOfStatus, statusEntry: 'regrade' },
   'agent.revoked': {
     payload: statusPayload,
-    log: statusEntry,
+    log: logOfStatus,
     notification: (applied) =>
       applied.change.isBulk ? null : notifyOfStatus('agent_revoked', applied),
-    certificates: 'regrade',
+    statusEntry: 'regrade',
   },
   'agent.grade_changed': {
     payload: gradePayload,
@@ -112,7 +112,7 @@ export const RULES: { readonly [Type in ChangeType]: Rule<ChangeOf<Type>> } = {
       evidence: rotationPayload(applied),
     }),
     notification: notifyOfKey,
-    certificates: 'another entry',
+    statusEntry: 'replace',
   },
   'agent.key_recovered': {
     payload: recoveredPayload,
@@ -122,7 +122,7 @@ export const RULES: { readonly [Type in ChangeType]: Rule<ChangeOf<Type>> } = {
       evidence: recoveredPayload(applied),
     }),
     notification: notifyOfKey,
-    certificates: 'another entry',
+    statusEntry: 'replace',
   },
   'agent.key_contested': {
     payload: contestPayload,
@@ -135,11 +135,11 @@ export const RULES: { readonly [Type in ChangeType]: Rule<ChangeOf<Type>> } = {
           : contestPayload(applied),
     }),
     notification: notifyOfKey,
-    certificates: 'another entry',
+    statusEntry: 'replace',
   },
   'agent.key_compromised': {
     payload: ({ change }) => keyPayload(change.sequence, change.key),
-    certificates: 'invalid entry',
+    statusEntry: 'invalidate',
   },
   'agent.key_recovery_started': {
     payload: recoveryPayload,
@@ -173,19 +173,19 @@ export const RULES: { readonly [Type in ChangeType]: Rule<ChangeOf<Type>> } = {
   'channel.verified': {
     payload: ({ change: { channel } }) => handleOf(channel),
     log: ({ change, after }) => channelEntry('channel_verified', change.channel, null, after),
-    certificates: 'regrade',
+    statusEntry: 'regrade',
   },
   'channel.stale': {
     payload: lossPayload,
     log: ({ change, after }) => channelEntry('channel_lost', change.channel, change.reason, after),
     notification: notifyOfLoss,
-    certificates: 'regrade',
+    statusEntry: 'regrade',
   },
   'channel.removed': {
     payload: lossPayload,
     log: ({ change, after }) => channelEntry('channel_lost', change.channel, change.reason, after),
     notification: notifyOfLoss,
-    certificates: 'regrade',
+    statusEntry: 'regrade',
   },
 }
 
@@ -256,7 +256,7 @@ function statusPayload({ change, after }: AppliedChange<StatusSet<ChangeType> & 
   return { status: after.status, reason: change.reason }
 }
 
-function statusEntry({
+function logOfStatus({
   change,
   after,
 }: AppliedChange<StatusSet<ChangeType> & Change>): LogEntryDraft {

@@ -13,7 +13,7 @@ import { type Ed25519Verifier, isCertifiableKey } from '../../secrets/ed25519.ts
 import { hashToken } from '../../secrets/hash-token.ts'
 import type { AgentReadModel } from '../read-model/agent-read-model.ts'
 import { type DecodedClaim, tokenByHash } from './claim-table.ts'
-import { MINT_BATCH, type MintDeps, tokenRefusal } from './mint.ts'
+import { type MintDeps, mintBatch, tokenRefusal } from './mint.ts'
 
 export interface ClaimDeps extends MintDeps {
   readonly db: Database
@@ -35,7 +35,7 @@ export async function claim(deps: ClaimDeps, request: ClaimRequest): Promise<Did
   const refusal = tokenRefusal(await tokenByHash(deps.db.read, decoded.tokenHash), deps.now())
   if (refusal !== null) throw refusal
   await assertSignature(deps, decoded)
-  return deps.db.writeBatched(MINT_BATCH, { deps, claim: decoded })
+  return deps.db.writeBatched(mintBatch, { deps, claim: decoded })
 }
 
 function decodeClaim(deps: ClaimDeps, request: ClaimRequest): Claim {

@@ -36,7 +36,7 @@ interface MintItem {
 }
 
 /** Mints the DIDs of concurrent claims in one transaction, with the same outcomes as one claim after another. */
-export const MINT_BATCH: Batch<MintItem, Did> = (tx, items) => {
+export const mintBatch: Batch<MintItem, Did> = (tx, items) => {
   const [first] = items as [MintItem]
   return mint(
     first.deps,

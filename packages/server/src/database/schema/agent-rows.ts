@@ -1,4 +1,4 @@
-import type { AgentStatus, Grade, KeyChange, StatusSetter } from '@countersign/protocol'
+import type { AgentStatus, Grade, KeyChange, StatusActor } from '@countersign/protocol'
 
 /* The rows of agents. Times are milliseconds since the Unix epoch. Keys and hashes are raw bytes. */
 
@@ -33,7 +33,7 @@ export interface AgentRow {
   status: AgentStatus
   status_reason: string | null
   /** An owner can reactivate an agent only if they suspended it themselves. */
-  status_set_by: StatusSetter
+  status_set_by: StatusActor
   /** 0 until revoked, then `seq`: makes (public_key, agent_id) unique among agents that are not revoked. */
   pair_slot: number
   claimed_at: number
