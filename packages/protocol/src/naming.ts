@@ -47,7 +47,15 @@ export const DEFAULT_ID_HEADER = 'ServiceID'
 /** Short names appear in DIDs, URLs, JSON fields and file names. */
 export const SHORT_NAME_PATTERN = /^[a-z][a-z0-9]{0,15}$/
 /** Letters, digits and hyphens: a subset of RFC 9110 tokens that needs no quoting anywhere. */
-export const ID_HEADER_PATTERN = /^[A-Za-z][A-Za-z0-9-]{0,31}$/
+const HEADER_NAME = /^[A-Za-z][A-Za-z0-9-]{0,31}$/
+/** Headers that servers, proxies or signatures give a meaning: an identification header of that name would replace theirs. */
+const STANDARD_HEADER =
+  /^(?:(?:accept|access-control|content|if|proxy|sec|x-forwarded)(?:-.*)?|authorization|cache-control|connection|cookie|date|digest|dpop|expect|forwarded|from|host|http2-settings|keep-alive|max-forwards|origin|pragma|prefer|priority|range|referer|repr-digest|retry-after|set-cookie|signature(?:-.*)?|te|trailer|transfer-encoding|upgrade|user-agent|via|want-.*|x-real-ip)$/i
+
+/** Whether a name can be the identification header: of letters, digits and hyphens, and not that of a standard header. */
+export function isIdHeader(name: string): boolean {
+  return HEADER_NAME.test(name) && !STANDARD_HEADER.test(name)
+}
 
 /**
  * Builds the names of one deployment.
@@ -58,7 +66,7 @@ export function namingFor(
   idHeader: string = DEFAULT_ID_HEADER,
 ): Naming {
   if (!SHORT_NAME_PATTERN.test(shortName)) throw new RangeError('the short name is not a word')
-  if (!ID_HEADER_PATTERN.test(idHeader)) throw new RangeError('the header name is not one')
+  if (!isIdHeader(idHeader)) throw new RangeError('the name cannot be an identification header')
   const didPrefix = `${shortName}:agent:`
   const tokenPrefix = `${shortName}-verify-`
   const recoveryTokenPrefix = `${shortName}-recover-`

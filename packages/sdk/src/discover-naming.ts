@@ -1,4 +1,4 @@
-import { ID_HEADER_PATTERN, SHORT_NAME_PATTERN } from '@countersign/protocol'
+import { isIdHeader, SHORT_NAME_PATTERN } from '@countersign/protocol'
 import { isTransient } from './http/retry.ts'
 import { ServiceClient } from './http/service-client.ts'
 import type { Names, RegistryOptions } from './options.ts'
@@ -28,7 +28,7 @@ const readNaming: Read<Names> = (body) => {
   const [field = '', ...others] = Object.keys(properties ?? {}).filter((name) => /Did$/.test(name))
   const shortName = field.slice(0, -'Did'.length)
   const idHeader = valueAt(header, 'name')
-  const known = typeof idHeader === 'string' && ID_HEADER_PATTERN.test(idHeader)
+  const known = typeof idHeader === 'string' && isIdHeader(idHeader)
   if (others.length > 0 || !SHORT_NAME_PATTERN.test(shortName) || !known) {
     throw UnexpectedShape.at('body.paths')
   }

@@ -1,6 +1,6 @@
 import {
   DEFAULT_ID_HEADER,
-  ID_HEADER_PATTERN,
+  isIdHeader,
   type Naming,
   SHORT_NAME_PATTERN,
 } from '@countersign/protocol'
@@ -76,7 +76,7 @@ const didPrefix = stringMatching(
 )
 
 const headerName = stringMatching(
-  (text) => ID_HEADER_PATTERN.test(text),
+  (text) => isIdHeader(text),
   'the name of a header, such as `ServiceID`',
 )
 

@@ -2,12 +2,13 @@ import { join, resolve } from 'node:path'
 import {
   DEFAULT_ID_HEADER,
   DEFAULT_SHORT_NAME,
-  ID_HEADER_PATTERN,
+  isIdHeader,
   isLoopback,
   type Naming,
   namingFor,
   SHORT_NAME_PATTERN,
 } from '@countersign/protocol'
+import leven from 'leven'
 import {
   listOf,
   matching,
@@ -160,8 +161,8 @@ export function readSettings(env: Env): Settings {
   const idHeader = read(
     'ID_HEADER',
     DEFAULT_ID_HEADER,
-    matching(ID_HEADER_PATTERN),
-    'the name of a header: letters, digits and hyphens',
+    (text) => (isIdHeader(text) ? text : null),
+    'the name of a header that has no other use: letters, digits and hyphens, such as AcmeID',
   )
   const dataDir = resolve(env.DATA_DIR || './data')
   const smtpServer = read(
@@ -321,6 +322,31 @@ export function readSettings(env: Env): Settings {
     mistakes.push('SMTP_URL and MAIL_FROM must be set together, or neither')
   if (mistakes.length > 0) throw new SettingsError(mistakes)
   return { ...settings, mail: mailSettings(smtpServer, mailFrom, settings.baseUrl) }
+}
+
+/** @returns variables that are no setting but nearly the name of one, each with the setting that was probably meant */
+export function misspeltSettings(env: Env): { readonly name: string; readonly meant: string }[] {
+  const settings = settingNames()
+  return Object.keys(env)
+    .filter((name) => !settings.has(name) && env[name])
+    .flatMap((name) => {
+      const meant = [...settings].find((each) => isMisspelt(name, each))
+      return meant === undefined ? [] : [{ name, meant }]
+    })
+}
+
+/** The names that `readSettings` asks for. */
+function settingNames(): ReadonlySet<string> {
+  const names = new Set<string>()
+  readSettings(new Proxy<Env>({}, { get: (_, name) => void names.add(String(name)) }))
+  return names
+}
+
+/** Short names are often one letter from another word: PORT and SORT, HOST and HOSTS. */
+function isMisspelt(name: string, setting: string): boolean {
+  const letters = (text: string) => text.toUpperCase().replaceAll(/[^A-Z]/g, '')
+  if (letters(name) === letters(setting)) return true
+  return setting.length > 4 && leven(name.toUpperCase(), setting) <= (setting.length > 8 ? 2 : 1)
 }
 
 /** Without an SMTP server, e-mail exists only on a developer's machine. */

@@ -3,7 +3,7 @@ import { Resolver } from 'node:dns/promises'
 import { test } from 'node:test'
 import { fastify } from 'fastify'
 import { fileOf } from '../../../../test/support/raw-database.ts'
-import { readSettings, SettingsError } from '../../src/base/config.ts'
+import { misspeltSettings, readSettings, SettingsError } from '../../src/base/config.ts'
 import { RATE_LIMIT_NAMES } from '../../src/http/limits/rate-limits.ts'
 
 test('the defaults serve http://localhost:8080 with data in ./data', () => {
@@ -91,6 +91,43 @@ test('all mistakes are listed together, without any value', () => {
     assert.ok(value.length < 4 || !error.message.includes(value), `${name}: the value is printed`)
   }
   assert.ok(!error.message.includes('hunter2'))
+})
+
+test('ID_HEADER is no header that servers, proxies or signatures use', () => {
+  for (const name of [
+    ...['Host', 'authorization', 'Cookie', 'Content-Type', 'Connection', 'X-Forwarded-For'],
+    ...['Signature', 'signature-input', 'Accept', 'Sec-Fetch-Site', 'Proxy-Authorization', 'TE'],
+  ]) {
+    assert.match(rejection({ ID_HEADER: name }).message, /ID_HEADER must be .* no other use/, name)
+  }
+  for (const name of ['AcmeID', 'X-Agent', 'Hosting']) {
+    assert.equal(readSettings({ ID_HEADER: name }).naming.idHeader, name)
+  }
+})
+
+test('a variable that is nearly the name of a setting is found, and no other', () => {
+  const meant = (env: Record<string, string>) =>
+    misspeltSettings(env).map(({ name, meant }) => `${name} ${meant}`)
+  assert.deepEqual(
+    meant({
+      WORKER: '2',
+      DATABSE_URL: 'x',
+      TRUSTED_PROXY: '127.0.0.1',
+      log_level: 'info',
+      BASEURL: 'x',
+      Data_Dir: '/srv',
+    }),
+    [
+      'WORKER WORKERS',
+      'DATABSE_URL DATABASE_URL',
+      'log_level LOG_LEVEL',
+      'BASEURL BASE_URL',
+      'Data_Dir DATA_DIR',
+    ],
+  )
+  const others = ['PATH', 'HOSTNAME', 'HOSTS', 'SORT', 'REDIS_PORT', 'SERVICE_HOST', 'NODE_ENV']
+  assert.deepEqual(meant(Object.fromEntries(others.map((name) => [name, 'x']))), [])
+  assert.deepEqual(meant({ WORKERS: '2', WORKER: '' }), [])
 })
 
 test('a base URL has no path, query, fragment or credentials', () => {

@@ -22,13 +22,22 @@ async function record(tx: Tx, { hash, keyid, expiresAt }: UsedNonce, now: number
     .where('keyid', '=', keyid)
     .where('expires_at', '>=', now)
     .executeTakeFirstOrThrow()
+  // A refused request leaves no row, so that refusals cost no storage: nothing was done, so a copy of it may be the first.
+  if (Number(count) >= SHARE) return (await isUsed(tx, hash)) ? 'used' : 'share-exceeded'
   const inserted = await tx.db
     .insertInto('used_nonces')
     .values({ hash, keyid, expires_at: expiresAt })
     .onConflict((conflict) => conflict.column('hash').doNothing())
     .returning('hash')
     .executeTakeFirst()
-  if (inserted === undefined) return 'used'
-  // Recorded all the same: after an hour of refusals, it still counts as used.
-  return Number(count) >= SHARE ? 'share-exceeded' : 'fresh'
+  return inserted === undefined ? 'used' : 'fresh'
+}
+
+async function isUsed(tx: Tx, hash: string): Promise<boolean> {
+  const row = await tx.db
+    .selectFrom('used_nonces')
+    .select('hash')
+    .where('hash', '=', hash)
+    .executeTakeFirst()
+  return row !== undefined
 }

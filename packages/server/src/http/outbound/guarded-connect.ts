@@ -36,7 +36,7 @@ export async function guardedConnect(
   const { remoteAddress = 'nobody' } = socket
   if (!isAllowed(remoteAddress)) {
     socket.destroy()
-    throw notAllowedError(host, remoteAddress, mustBePublic)
+    throw notAllowedError(host, mustBePublic)
   }
   return upgradeToTls(socket, host, signal)
 }
@@ -54,14 +54,15 @@ export async function checkedAddresses(
   const isAllowed = mustBePublic ? isPublicAddress : isLoopbackAddress
   const addresses = await addressesOf(host)
   for (const address of addresses) {
-    if (!isAllowed(address)) throw notAllowedError(host, address, mustBePublic)
+    if (!isAllowed(address)) throw notAllowedError(host, mustBePublic)
   }
   return { addresses, isAllowed, mustBePublic }
 }
 
-function notAllowedError(host: string, address: string, mustBePublic: boolean): Unreachable {
-  const wrong = mustBePublic ? 'not a public address' : 'not a loopback address'
-  return new Unreachable(`${host} resolves to ${address}, which is ${wrong}.`)
+/** Does not name the address: strangers would learn what a resolver of this network answers. */
+function notAllowedError(host: string, mustBePublic: boolean): Unreachable {
+  const required = mustBePublic ? 'public' : 'loopback'
+  return new Unreachable(`${host} resolves to an address that is not a ${required} address.`)
 }
 
 interface Target {

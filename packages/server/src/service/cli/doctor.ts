@@ -3,7 +3,7 @@ import { formatVerifierKey } from '@countersign/protocol'
 import type { Command } from 'commander'
 import { comparePepper, OtherPepperError } from '../../accounts/identity/pepper-check.ts'
 import { findMismatch } from '../../agents/read-model/compare.ts'
-import { type Env, readSettings, type Settings } from '../../base/config.ts'
+import { type Env, misspeltSettings, readSettings, type Settings } from '../../base/config.ts'
 import { inspectDatabase } from '../../database/maintenance/inspect.ts'
 import { missingMigrations } from '../../database/migrate.ts'
 import { directoryOf } from '../../database/open-database.ts'
@@ -58,7 +58,11 @@ export function doctorCommand(program: Command, env: Env): void {
     .command('doctor')
     .description('check the machine, the settings, the data and the server')
     .action(async (_options: unknown, command: Command) => {
-      const findings = await inspect(readSettings(env))
+      const misspelt = misspeltSettings(env).map(({ name, meant }) => ({
+        check: 'settings',
+        ...warn(`${name} is not a setting. Did you mean ${meant}?`),
+      }))
+      const findings = [...misspelt, ...(await inspect(readSettings(env)))]
       const text = findings.map((f) => `${f.verdict.padEnd(4)}  ${f.check}: ${f.detail}`).join('\n')
       print(command, findings, text)
       if (findings.some(({ verdict }) => verdict === 'fail')) throw new ReportedFailure()

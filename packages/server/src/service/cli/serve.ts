@@ -1,7 +1,15 @@
+import { lookup } from 'node:dns/promises'
+import { accessSync, constants, mkdirSync } from 'node:fs'
 import { EXIT } from '@countersign/protocol'
 import type { Command } from 'commander'
 import type { Logger } from 'pino'
-import { type Env, readSettings, type Settings } from '../../base/config.ts'
+import {
+  type Env,
+  misspeltSettings,
+  readSettings,
+  type Settings,
+  SettingsError,
+} from '../../base/config.ts'
 import { openLog } from '../../base/open-log.ts'
 import { migrateDatabase } from '../../database/open-database.ts'
 import { exitCodeOf, messageOf } from '../cluster/exit-codes.ts'
@@ -26,7 +34,11 @@ export function serveCommands(program: Command, env: Env): void {
 
 async function serve(env: Env): Promise<void> {
   const settings = readSettings(env)
+  await assertUsable(settings)
   const log = openLog(settings.logLevel)
+  for (const { name, meant } of misspeltSettings(env)) {
+    log.warn({ setting: name }, `${name} is not a setting. Did you mean ${meant}?`)
+  }
   // Before the start: process 1 of a container ignores signals without a handler.
   const signals = catchStopSignals(log)
   const service = await start(settings, log, env).catch((error: unknown) => {
@@ -46,6 +58,27 @@ async function serve(env: Env): Promise<void> {
         process.exitCode = exitCodeOf(error)
       },
     )
+}
+
+/**
+ * Finds what no start can get past, before anything is opened.
+ * @throws SettingsError that names the setting
+ */
+async function assertUsable({ host, dataDir }: Settings): Promise<void> {
+  const codeOf = (error: unknown) => (error as NodeJS.ErrnoException).code
+  try {
+    mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+    accessSync(dataDir, constants.W_OK | constants.X_OK)
+  } catch (error) {
+    throw new SettingsError([
+      `DATA_DIR must be a directory that this user can write to, or create (${codeOf(error)})`,
+    ])
+  }
+  await lookup(host).catch((error: unknown) => {
+    throw new SettingsError([
+      `HOST must be localhost, or a name or address of this machine: it does not resolve (${codeOf(error)})`,
+    ])
+  })
 }
 
 /** `stop` resolves on the first SIGTERM or SIGINT; the second exits at once. */

@@ -52,6 +52,8 @@ export function messageOf(error: unknown): string {
       : ''
   if (isAddressInUse(error))
     return `${error.message}. Set PORT or METRICS_PORT to a free port, or METRICS_PORT=off.`
+  if (error instanceof Error && 'code' in error && error.code === 'EADDRNOTAVAIL')
+    return `${error.message}. Set HOST to an address of this machine.`
   return error.message + cause
 }
 

@@ -36,8 +36,8 @@ test('each resolver is evaluated separately, and the owner sees why one is rejec
     fixture.dns.map(({ address }) => address),
   )
   const [first, second, third] = seen.map(({ detail }) => detail)
-  assert.match(first ?? '', /resolves to 127\.0\.0\.1, which is not a public address/)
-  assert.match(second ?? '', /resolves to ::ffff:[0-9a-f.:]+, which is not a public address/)
+  assert.match(first ?? '', /resolves to an address that is not a public address/)
+  assert.match(second ?? '', /resolves to an address that is not a public address/)
   assert.match(third ?? '', /fails to look it up \(SERVFAIL\)/)
   assert.equal(fixture.site.connections, 0)
 })
@@ -49,7 +49,7 @@ test('a host in LOOPBACK_HOSTS may not resolve to other addresses', async (t) =>
   fixture.dns[0]?.set(DOMAIN, 'A', ['127.0.0.1', '10.0.0.1'])
   const { outcome, seen } = await check(prover, channel)
   assert.equal(outcome, 'unreachable')
-  assert.match(seen[0]?.detail ?? '', /resolves to 10\.0\.0\.1, which is not a loopback address/)
+  assert.match(seen[0]?.detail ?? '', /resolves to an address that is not a loopback address/)
   assert.equal(fixture.site.connections, 0)
 })
 

@@ -53,7 +53,7 @@ test('addresses from the DNS that are not public are never connected to', async 
       assert.ok('error' in answer && answer.error === 'Unreachable', address)
       assert.match(
         answer.message,
-        /^agents\.example\.com resolves to [0-9a-f.:]+, which is not a public address\.$/,
+        /^agents\.example\.com resolves to an address that is not a public address\.$/,
       )
     }
   }
@@ -78,7 +78,7 @@ test('one non-public address among public ones rejects the host', async (t) => {
     }
     const answer = await get('https://agents.example.com/')
     assert.ok('error' in answer && answer.error === 'Unreachable')
-    assert.match(answer.message, /resolves to (127\.0\.0\.1|::1), which is not a public address/)
+    assert.match(answer.message, /resolves to an address that is not a public address/)
   }
   assert.deepEqual(dialled, [])
   assert.equal(canary.connections, 0)

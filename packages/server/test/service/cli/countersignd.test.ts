@@ -1,5 +1,9 @@
 import assert from 'node:assert/strict'
-import { readdirSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { ON_POSTGRES, query } from '../../../../../test/support/postgres.ts'
 import { run } from '../../../../../test/support/run.ts'
@@ -7,11 +11,13 @@ import {
   COUNTERSIGND,
   claimAgent,
   countersignd,
+  ROOT,
   startTestService,
   tempDir,
   testEnv,
 } from '../../../../../test/support/service.ts'
 
+const COUNTERSIGN = join(ROOT, 'packages/cli/bin/countersign.mjs')
 const TOKEN = /^svc-verify-[0-9a-f]{32}\n$/
 
 test('token issue prints only the token on standard output', async (t) => {
@@ -60,6 +66,33 @@ test('wrong usage exits with 2 and prints the usage', async (t) => {
     await refused(env, 2, message, ...command.split(' '))
   await refused(env, 2, /1 to 64 characters/, 'owner', 'add', 'bob', '--name', ' ')
   await refused(env, 3, /no owner nobody/, 'token', 'issue', 'nobody')
+})
+
+test('a HOST that does not resolve and a DATA_DIR that cannot be one are refused at once, by name', async (t) => {
+  const env = await testEnv(t)
+  await refused(
+    { ...env, HOST: 'a..b' },
+    2,
+    /HOST must be .* does not resolve \(ENOTFOUND\)/,
+    'serve',
+  )
+  const file = join(tempDir(t), 'file')
+  writeFileSync(file, '')
+  const wrong = /DATA_DIR must be a directory that this user can write to, or create/
+  await refused({ ...env, DATA_DIR: file }, 2, wrong, 'serve')
+  await refused({ ...env, DATA_DIR: join(file, 'data'), WORKERS: '2' }, 2, wrong, 'serve')
+})
+
+test('a reader that stops reading gets no stack trace', async () => {
+  for (const command of [COUNTERSIGND, COUNTERSIGN]) {
+    const child = spawn(process.execPath, [command, '--help'], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    child.stdout.destroy()
+    const stderr = text(child.stderr)
+    const [code] = await once(child, 'exit')
+    assert.deepEqual({ code, stderr: await stderr }, { code: 0, stderr: '' }, command)
+  }
 })
 
 test('--help explains the command and each subcommand', async (t) => {

@@ -61,6 +61,16 @@ test('doctor finds no problem with a running service', async (t) => {
   assert.deepEqual(wrong, [])
 })
 
+test('doctor warns of a variable that is nearly a setting', async (t) => {
+  const service = await startTestService(t)
+  const env = { ...service.env, WORKER: '2' }
+  assert.deepEqual(await examined(env, 'settings'), {
+    code: 0,
+    verdict: 'warn',
+    detail: 'WORKER is not a setting. Did you mean WORKERS?',
+  })
+})
+
 test('doctor detects a missing or different pepper, and creates none', async (t) => {
   const { env, settings } = await leaveData(t)
   const pepper = join(settings.dataDir, 'identity-pepper')

@@ -243,6 +243,12 @@ test('one agent cannot request grants without end', async () => {
   const refused = await requestGrant(world, requestFor(server))
   assertRefused(refused, 429, 'RATE_LIMITED')
   assert.equal(refused.headers.get('retry-after'), '30')
+  const rows = await service.operator.db.read
+    .selectFrom('used_nonces')
+    .select('hash')
+    .where('keyid', '=', keyid)
+    .execute()
+  assert.equal(rows.length, 100, 'a refused request leaves no row')
 })
 
 test('suspended and revoked agents, suspended owners and former keys get no grant', async () => {
