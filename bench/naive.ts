@@ -7,8 +7,8 @@ const { PORT, HOST, DATABASE, BASE_URL } = process.env as Record<string, string>
 const db = new DatabaseSync(DATABASE as string, { timeout: 5000 })
 db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
 
-const SELECT = `SELECT a.*, o.username AS owner_username, o.display_name AS owner_name,
-    v.provider, v.assurance, v.verified_at
+const SELECT = `SELECT a.*, o.username AS owner_username, o.display_name AS owner_name, o.name_changed_at,
+    v.provider, v.assurance, v.verified_at, v.published_name
   FROM agents a JOIN owners o ON o.id = a.owner_id
   LEFT JOIN identity_verifications v
     ON v.owner_id = o.id AND (v.expires_at IS NULL OR v.expires_at > ?)`
@@ -19,12 +19,14 @@ const channelsOf = db.prepare('SELECT kind, handle_or_domain, tier FROM channels
 const tokenByHash = db.prepare('SELECT * FROM claim_tokens WHERE hash = ?')
 const redeem = db.prepare(`UPDATE claim_tokens SET used_at = ?
   WHERE hash = ? AND used_at IS NULL AND superseded_at IS NULL AND expires_at > ? RETURNING owner_id`)
-const insertAgent = db.prepare(`INSERT INTO agents (tail, public_key, agent_id, owner_id, status,
+const insertAgent =
+  db.prepare(`INSERT INTO agents (tail, public_key, key_thumbprint, agent_id, owner_id, status,
     status_set_by, pair_slot, claimed_at, status_changed_at, updated_at, version)
-  VALUES (?, ?, ?, ?, 'active', 'owner', 0, ?, ?, ?, 0)`)
+  VALUES (?, ?, ?, ?, ?, 'active', 'owner', 0, ?, ?, ?, 0)`)
 
 // biome-ignore lint/suspicious/noExplicitAny: rows as they come out of the database, as in many a small service
 type Row = any
+const DAY_MS = 86_400_000
 const iso = (time: number) => new Date(time).toISOString()
 const nameOf = (row: Row) => row.display_name ?? row.username ?? `Agent ${row.tail.slice(0, 6)}`
 const pathOf = (row: Row) => `/agent/${row.username ?? `svc:agent:${row.tail}`}`
@@ -64,6 +66,7 @@ function card(row: Row, _request: Request, response: Response) {
   const tier = channels.reduce((best, each) => Math.max(best ?? 0, each.tier), null)
   const identity = row.provider === null ? 0 : row.assurance === 'low' ? 1 : 2
   const verifiedAt = row.provider && iso(row.verified_at)
+  const isNewName = row.name_changed_at !== null && Date.now() - row.name_changed_at < 90 * DAY_MS
   const label = row.provider === 'in-person' ? 'In person' : row.provider
   response.json({
     svcDid: did,
@@ -74,6 +77,16 @@ function card(row: Row, _request: Request, response: Response) {
     status: row.status,
     claimedAt: iso(row.claimed_at),
     owner: { displayName: row.owner_name, username: row.owner_username },
+    ownerName: {
+      selfDeclared: true,
+      changedAt: isNewName ? iso(row.name_changed_at) : null,
+      verified: row.published_name && {
+        name: row.published_name,
+        provider: row.provider,
+        label,
+        verifiedAt,
+      },
+    },
     verification: row.provider && { provider: row.provider, label, verifiedAt },
     channels: channels.map((each) => ({ kind: each.kind, handleOrDomain: each.handle_or_domain })),
     grade: row.status === 'active' ? 'EDCBA'[identity + (tier ?? 0)] : 'E',
@@ -142,7 +155,10 @@ function claim(request: Request, response: Response) {
   db.exec('BEGIN IMMEDIATE')
   try {
     const { owner_id } = redeem.get(now, hash, now) as Row
-    insertAgent.run(tail, Buffer.from(publicKey, 'base64'), agentId, owner_id, now, now, now)
+    const key = Buffer.from(publicKey, 'base64')
+    const jwk = JSON.stringify({ crv: 'Ed25519', kty: 'OKP', x: key.toString('base64url') })
+    const thumbprint = createHash('sha256').update(jwk).digest()
+    insertAgent.run(tail, key, thumbprint, agentId, owner_id, now, now, now)
     db.exec('COMMIT')
   } catch {
     db.exec('ROLLBACK')
