@@ -18,7 +18,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
-from support import DID, SHOP, Clock, World
+from support import DID, SHOP, Clock, World, vectors
 from test_sessions import SessionWorld, bearer
 from test_wsgi import ask
 
@@ -220,30 +220,12 @@ def test_what_is_no_key():
         assert read_key_set(value) is None
 
 
-@pytest.mark.parametrize(
-    ("text", "url"),
-    [
-        ("https://bots.example", BOTS),
-        ("https://bots.example/", BOTS),
-        ("HTTPS://Bots.Example:443/", BOTS),
-        ("https://bots.example/keys.json", "https://bots.example/keys.json"),
-        ("https://bots.example/keys?a=b", "https://bots.example/keys?a=b"),
-        ("http://bots.example", None),
-        ("https://bots.example:8443", None),
-        ("https://user@bots.example", None),
-        ("https://bots.example/#a", None),
-        ("https://localhost", None),
-        ("https://127.0.0.1", None),
-        ("https://2130706433", None),
-        ("https://[::1]", None),
-        ("https://bots.example/a b", None),
-        ("https://bots.example.", None),
-        ("bots.example", None),
-        ("", None),
-    ],
-)
-def test_addresses_of_directories(text, url):
-    assert directory_url(text) == url
+ADDRESSES = vectors("key-directories")
+
+
+@pytest.mark.parametrize("case", ADDRESSES["valid"] + ADDRESSES["invalid"], ids=lambda case: case["name"])
+def test_addresses_of_directories(case):
+    assert directory_url(case["text"]) == case.get("url")
 
 
 def test_mistakes():

@@ -28,7 +28,11 @@ export function shortNameOf(didPrefix: string): string | null {
  * The mistakes in the list of trusted issuers that concern several entries, or the service of the gateway.
  * @param issuer the public origin of that service
  */
-export function trustMistakes({ trust }: Policy, naming: Naming, issuer: string): string[] {
+export function trustMistakes(
+  { trust = [] }: Partial<Policy>,
+  naming: Naming,
+  issuer: string,
+): string[] {
   const mistakes: string[] = []
   for (const [i, each] of trust.entries()) {
     const place = `policy.trust[${i}]`

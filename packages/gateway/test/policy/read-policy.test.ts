@@ -203,3 +203,18 @@ test('requireProof without sessions is refused', () => {
     assert.ok(new Gate({ service, policy, sessions: { session: async () => null } }))
   }
 })
+
+test('a field of any other type is named', () => {
+  const audiences = ['https://shop.example']
+  const wrong = { trust: 'id.example', directories: {}, routes: 1, offline: [], limit: '5/m' }
+  const gate = () => new Gate({ service: 'https://id.example', audiences, policy: wrong as never })
+  assert.throws(gate, (error: PolicyError) => {
+    for (const name of Object.keys(wrong)) {
+      assert.ok(
+        error.mistakes.some((each) => each.startsWith(`policy.${name} must be `)),
+        name,
+      )
+    }
+    return true
+  })
+})

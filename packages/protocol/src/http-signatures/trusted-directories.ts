@@ -21,15 +21,20 @@ const HOST_NAME =
 /**
  * The canonical form of a directory's address.
  * @param text an origin, whose keys are at the well-known path, or the address of a key set
- * @returns null unless it is https on port 443 at a host name of the public internet, without credentials and fragment
+ * @returns null unless it is https on port 443 at a host name of the public internet, without credentials and fragment, and
+ *   written as it is sent but for capitals in the host, the default port and the slash after an origin
  */
 export function directoryUrl(text: string): string | null {
   const url = URL.canParse(text) ? new URL(text) : null
   if (url === null || url.protocol !== 'https:' || url.port !== '' || text.includes('#'))
     return null
   if (url.username !== '' || url.password !== '' || !HOST_NAME.test(url.hostname)) return null
-  return url.href === `${url.origin}/` ? url.origin : url.href
+  const written = text.replace(ORIGIN, (origin) => origin.toLowerCase().replace(/:443$/, ''))
+  if (written === url.origin || written === `${url.origin}/`) return url.origin
+  return written === url.href ? written : null
 }
+
+const ORIGIN = /^https:\/\/[^/?#]*/i
 
 /** The address of a directory's key set. */
 export function keySetOfDirectory({ url }: Pick<KeyDirectory, 'url'>): string {
