@@ -2,8 +2,9 @@
 
 import pytest
 from countersign import Agent, AgentKey, CountersignError
-from countersign._ed25519 import is_signature, key_fault, thumbprint
+from countersign._ed25519 import base64url, is_signature, key_fault, thumbprint
 from countersign._http import content_digest
+from countersign._jws import parse_jws
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from support import vectors
 
@@ -48,6 +49,10 @@ def test_answers_to_challenges(case):
     agent = Agent("https://id.example", key_of(case))
     assert agent.public_key == case["publicKey"]
     challenge = case["challenge"] * case.get("challengeTimes", 1)
+    if "\n" in challenge:  # Verifiers accept it.
+        with pytest.raises(CountersignError):
+            agent.answer_unbound(challenge)
+        return
     assert agent.answer_unbound(challenge).signature == case["signature"]
 
 
@@ -56,6 +61,17 @@ def test_challenges_that_are_never_signed(case):
     agent = Agent("https://id.example", AgentKey.generate())
     with pytest.raises(CountersignError):
         agent.answer_unbound(case["text"] * case.get("times", 1))
+
+
+@pytest.mark.parametrize("case", vectors("foreign-texts")["cases"], ids=name)
+def test_texts_of_other_protocols(case):
+    agent = Agent("https://id.example", AgentKey.generate())
+    if case["signer"] == "signed":
+        assert agent.answer_unbound(case["text"]).challenge == case["text"]
+        return
+    with pytest.raises(CountersignError) as refused:
+        agent.answer_unbound(case["text"])
+    assert refused.value.code == ("LOOKS_LIKE_A_CLAIM" if case["kind"] == "claim" else "NOT_A_CHALLENGE")
 
 
 def test_digest_of_an_empty_body():
@@ -80,3 +96,13 @@ def test_the_bytes_of_a_rotation(monkeypatch):
     assert sent["oldSignature"] == case["signatures"]["old"]
     assert sent["newSignature"] == case["signatures"]["new"]
     assert agent.public_key == case["newKey"]
+
+
+def test_headers_that_guards_of_signers_could_miss_are_not_read():
+    rest = ["e30", "A" * 86]
+    good = b'{"alg":"EdDSA","kid":"k","typ":"t"}'
+    assert parse_jws(".".join([base64url(good), *rest]), "token").kid == "k"
+    text = good.decode()
+    for data in (b"\xef\xbb\xbf" + good, b" " + good, b"{ " + good[1:], text.encode("utf-16-le"), text.encode("utf-32")):
+        with pytest.raises(CountersignError):
+            parse_jws(".".join([base64url(data), *rest]), "token")

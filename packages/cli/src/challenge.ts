@@ -1,22 +1,31 @@
 import {
   challengeMessage,
   decodeSignature,
+  type ForeignTextFound,
   foreignTextIn,
   namingOfChallenge,
   parseChallenge,
   referenceKind,
+  unsignableTextIn,
 } from '@countersign/protocol'
 import type { Registry, Verification } from '@countersign/sdk'
 import { Failure } from './errors.ts'
 
 /**
- * The bytes to sign for a challenge. It refuses what could be signed bytes of another purpose, such as a claim or a token.
+ * The bytes to sign for a challenge. It refuses what could be signed bytes of another purpose, such as a claim or a token, and
+ * control characters.
  * @throws Failure LOOKS_LIKE_A_CLAIM, NOT_A_CHALLENGE
  * @throws CodedError VALIDATION_ERROR if it is empty, over 8,192 bytes, not well-formed or contains U+0000
  */
 export function challengeBytes(challenge: string): Uint8Array {
-  const foreign = foreignTextIn(challenge)
-  if (foreign === null) return challengeMessage(challenge)
+  if (challenge.includes('\0')) return challengeMessage(challenge)
+  refuse(unsignableTextIn(challenge))
+  return challengeMessage(challenge)
+}
+
+/** @throws Failure LOOKS_LIKE_A_CLAIM, NOT_A_CHALLENGE */
+function refuse(foreign: ForeignTextFound | null): void {
+  if (foreign === null) return
   if (foreign.kind !== 'claim') throw new Failure('NOT_A_CHALLENGE', foreign.message)
   throw new Failure(
     'LOOKS_LIKE_A_CLAIM',
@@ -66,7 +75,9 @@ export interface Proof {
 
 /** @throws Failure USAGE, LOOKS_LIKE_A_CLAIM, NOT_A_CHALLENGE; CodedError VALIDATION_ERROR, if it cannot be an answer to a challenge */
 export function assertProof({ challenge, signature }: Proof): void {
-  challengeBytes(challenge)
+  // The challenge is the caller's choice, so control characters are allowed here.
+  refuse(foreignTextIn(challenge))
+  challengeMessage(challenge)
   if (decodeSignature(signature) !== null) return
   throw new Failure('USAGE', 'A signature is 64 bytes in padded standard base64: 88 characters.')
 }

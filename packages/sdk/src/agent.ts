@@ -5,13 +5,13 @@ import {
   claimMessage,
   DIRECTORY_PROOF_MAX_LIFETIME,
   encodeBase64,
-  foreignTextIn,
   isClaimToken,
   isRecoveryToken,
   type Naming,
   parseChallenge,
   parseDidOrTail,
   signDirectory,
+  unsignableTextIn,
 } from '@countersign/protocol'
 import type { AgentAnswer, AgentOptions } from './agent-options.ts'
 import { AgentTokens } from './certificates/agent-tokens.ts'
@@ -264,8 +264,9 @@ export class Agent {
 
   /**
    * Answers a challenge without an audience, as the contract allows (4.3). The site may be relaying the challenge of another
-   * one: use this only if that does no harm. It signs neither challenges that name an audience nor what could be signed bytes
-   * of another protocol: claims, JWS signing inputs, signature bases of HTTP requests, operations on keys.
+   * one: use this only if that does no harm. It signs neither challenges that name an audience, nor texts with control characters
+   * such as line ends, nor what could be signed bytes of another protocol: claims, texts whose part before the first dot decodes to
+   * the header of a JWS, signature bases of HTTP requests, operations of the service, SSH signatures, DSSE envelopes.
    * @throws CountersignError LOOKS_LIKE_A_CLAIM; NOT_A_CHALLENGE if it is empty, over 8,192 bytes, not well-formed or of another protocol;
    *   WRONG_AUDIENCE if it names an audience: use `answer` for it
    */
@@ -358,7 +359,7 @@ export class Agent {
 }
 
 function refuseForeignText(text: string): void {
-  const foreign = foreignTextIn(text)
+  const foreign = unsignableTextIn(text)
   if (foreign === null) return
   const code = foreign.kind === 'claim' ? 'LOOKS_LIKE_A_CLAIM' : 'NOT_A_CHALLENGE'
   throw new CountersignError(code, foreign.message)

@@ -24,6 +24,8 @@ _MAX_KEYS = 64
 # Where a key would come from the token itself (RFC 7515 section 4.1), and extensions that must be understood.
 _REFUSED_MEMBERS = ("jwk", "jku", "x5c", "x5u", "crit", "b64")
 _BASE64URL = re.compile("[A-Za-z0-9_-]*")
+# The bytes {" in base64url: what guards of signers look for, and what issuers write.
+_HEADER_START = re.compile("ey[I-L]")
 _32_BYTES = re.compile("[A-Za-z0-9_-]{43}")
 
 #: Keys by their ``kid``.
@@ -131,11 +133,13 @@ def _object_in(part: str, name: str, what: str) -> Mapping[str, Any]:
     value = None
     try:
         if data is not None:
-            value = json.loads(data.decode("utf-8-sig"), parse_constant=_no_constant)
+            value = json.loads(data.decode("utf-8"), parse_constant=_no_constant)
     except (ValueError, RecursionError):
         value = None
     if not isinstance(value, dict):
         refuse(what, f"has a {name} that is not a JSON object.")
+    if name == "header" and not _HEADER_START.match(part):
+        refuse(what, 'has a header that does not begin with {".')
     return value
 
 

@@ -34,12 +34,39 @@ _CHALLENGE_MAX_BYTES = 8192
 _ORIGIN = re.compile("https?://[^/?#]*", re.IGNORECASE)
 _QUERY = re.compile(r"[\x21-\x7e]*")
 _BOUND_CHALLENGE = re.compile("[a-z][a-z0-9]{0,15}-challenge-v1:", re.IGNORECASE)
-# Signed bytes of other purposes: claims, JWS signing inputs, signature bases, operations on keys.
-_FOREIGN_TEXTS = (
-    ("LOOKS_LIKE_A_CLAIM", re.compile(r"[a-z][a-z0-9]{0,15}-verify-[0-9a-f]{32}\|", re.IGNORECASE)),
-    ("NOT_A_CHALLENGE", re.compile(r"eyJ[A-Za-z0-9_-]*\.")),
-    ("NOT_A_CHALLENGE", re.compile(r'(?s:.*)"@signature-params":')),
-    ("NOT_A_CHALLENGE", re.compile(r"[a-z][a-z0-9]{0,15}-(?:rotate|recover)-", re.IGNORECASE)),
+# JSON objects in UTF-8, UTF-16 or UTF-32, and what laxer parsers read as one: with comments, other quotation marks or none.
+_JSON_OBJECT = re.compile(rb'[\x00\t-\r \xef\xbb\xbf\xfe\xff]*\{[\x00\t-\r ]*(?:"|\}[\x00\t-\r ]*\Z)')
+_LAX_OBJECT = re.compile(rb"(?s)[\x00\t-\r \xef\xbb\xbf\xfe\xff]*\{.*:")
+
+
+def _has_token_header(text: str) -> bool:
+    """Whether a text could be a JWS signing input. It decodes as the laxest verifiers do: ``urlsafe_b64decode`` skips
+    every character that is not of base64. With all header parameters unprotected, the header is empty."""
+    head, dot, _ = text.partition(".")
+    if not dot or not head:
+        return bool(dot)
+    head = re.sub(r"[\s\ufeff=]", "", head)
+    letters = re.sub(r"[^A-Za-z0-9+/_-]", "", head)
+    data = letters[: len(letters) - 1] if len(letters) % 4 == 1 else letters
+    decoded = base64.urlsafe_b64decode(data + "=" * (-len(data) % 4))
+    return bool(_JSON_OBJECT.match(decoded) or (letters == head and _LAX_OBJECT.match(decoded)))
+
+
+# Signed bytes of other purposes: claims, JWS signing inputs, signature bases, operations of services like this one, SSH
+# signatures, DSSE envelopes; and control characters, which separate the fields of many protocols.
+_FOREIGN_TEXTS: Tuple[Tuple[str, Callable[[str], object]], ...] = (
+    ("LOOKS_LIKE_A_CLAIM", re.compile(r"[a-z][a-z0-9]{0,15}-verify-[0-9a-f]{32}\|", re.I | re.A).match),
+    ("NOT_A_CHALLENGE", _has_token_header),
+    ("NOT_A_CHALLENGE", re.compile('"@signature-params":').search),
+    ("NOT_A_CHALLENGE", re.compile(r"[^\x21-\x7e]*[a-z][a-z0-9]{0,15}-(?:rotate|recover)-", re.I | re.A).match),
+    (
+        "NOT_A_CHALLENGE",
+        re.compile(
+            r"[^\x21-\x7e]*[a-z][a-z0-9]{0,15}(?:-[a-z]{1,16}){1,8}-v[0-9]{1,9}[^\x21-\x7e\n]*(?:\n|\Z)", re.I | re.A
+        ).match,
+    ),
+    ("NOT_A_CHALLENGE", re.compile("SSHSIG|DSSEv1 ").match),
+    ("NOT_A_CHALLENGE", re.compile(r"[\x00-\x1f\x7f]").search),
 )
 
 
@@ -202,6 +229,10 @@ class Agent:
     def answer_unbound(self, challenge: str) -> Answer:
         """Answers a challenge without an audience (contract 4.3). The site may be relaying that of another one.
 
+        It signs no text with control characters such as line ends, and none that could be the signed bytes of another
+        protocol: claims, texts whose part before the first dot decodes to the header of a JWS, signature bases,
+        operations of the service, SSH signatures, DSSE envelopes.
+
         :raises CountersignError: ``LOOKS_LIKE_A_CLAIM``, ``NOT_A_CHALLENGE``; ``WRONG_AUDIENCE`` if it names an audience
         """
         _refuse_foreign_text(challenge)
@@ -323,8 +354,8 @@ def _origin_of(text: str, what: str) -> str:
 
 
 def _refuse_foreign_text(challenge: str) -> None:
-    for code, pattern in _FOREIGN_TEXTS:
-        if pattern.match(challenge):
+    for code, matches in _FOREIGN_TEXTS:
+        if matches(challenge):
             message = "This is not a challenge: it could be the signed bytes of another purpose."
             raise CountersignError(code, message)
 

@@ -8,15 +8,17 @@ import { type Invocation, takesKey } from '../invocation.ts'
 
 const HELP = `
 Signs the UTF-8 bytes of the challenge and prints only the signature, in base64. With -, the challenge is read from
-standard input up to the end. A trailing newline is part of the challenge.
+standard input up to the end, so use printf, not echo: a newline is refused.
   $ printf %s '<challenge>' | countersign sign --audience https://shop.example -
 
 Give the origin of the site that you are connected to with --audience. Only a challenge for that origin is signed:
 <name>-challenge-v1:<origin>:<nonce>. Never copy the origin from the challenge: the site may be relaying a challenge of
 another site. --unbound signs a challenge that names no origin. Anyone who gets that signature can use it.
 
-Works offline. Refused with exit code 4: challenges for another site, claims, JWS signing inputs (RFC 7515), signature bases
-of HTTP requests (RFC 9421), key operations.`
+Works offline. Refused with exit code 4: challenges for another site, control characters such as a trailing newline, and
+what could be signed bytes of another purpose: claims; texts whose part before the first dot decodes to the header of a
+JWS (RFC 7515); signature bases of HTTP requests (RFC 9421); key operations and other texts whose first line is
+<name>-<words>-v<digits>; SSH signatures; DSSE envelopes.`
 
 interface SignOptions {
   readonly audience?: string

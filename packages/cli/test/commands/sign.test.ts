@@ -56,13 +56,16 @@ suite('sign', () => {
   test('reads - from standard input, exactly', async (t) => {
     const cli = cliFor(t)
     await cli.run('keygen')
-    for (const challenge of ['line\n', '\ufeff mark and spaces \r\n', '-']) {
+    for (const challenge of ['\ufeff mark and spaces \u00a0 ', '-']) {
       const { code, stdout } = await cli.runWithInput(challenge, 'sign', '--unbound', '-', '--json')
       assert.equal(code, 0)
       const signed: Signed = JSON.parse(stdout)
       assert.equal(signed.challenge, challenge)
       assert.ok(isSignatureOn(challenge, signed))
     }
+    const withLineEnd = await cli.runWithInput('hello\n', 'sign', '--unbound', '-', '--json')
+    assert.deepEqual([withLineEnd.code, errorIn(withLineEnd).code], [4, 'NOT_A_CHALLENGE'])
+    assert.match(errorIn(withLineEnd).message, /control characters, such as line ends/)
     const dashed = await cli.json<Signed>('sign', '--unbound', '--', '--json')
     assert.ok(isSignatureOn('--json', dashed))
   })

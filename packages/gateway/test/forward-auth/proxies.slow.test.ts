@@ -119,6 +119,35 @@ for (const proxy of PROXIES) {
   )
 
   test(
+    `${proxy}: a client cannot have the forwarded headers removed by listing them in Connection`,
+    needs(proxy),
+    async (t) => {
+      const { service, site, url } = await start(t, proxy)
+      const agents = await claimAgents(service)
+      const names = ['Decision', 'Verified', 'Proof', 'DID', 'Status', 'Identity-Level', 'Issuer']
+      const listed = names.map((name) => `X-ServiceID-${name}`).join(', ')
+      for (const upgrade of [[], ['Upgrade: websocket']]) {
+        for (const first of ['close', 'Upgrade', 'keep-alive, close']) {
+          const lines = [`Connection: ${first}, ${listed}`, `ServiceID: ${agents.unverified}`]
+          const request = ['GET /a HTTP/1.1', 'Host: shop.example', ...lines, ...upgrade]
+          const before = site.reached.length
+          const { answers } = await sendRaw(url, `${request.join('\r\n')}\r\n\r\n`, { count: 1 })
+          const reached = site.reached[before]
+          // HAProxy refuses an upgrade without the headers of WebSocket.
+          if (upgrade.length > 0 && reached === undefined) assert.notEqual(answers[0]?.status, 200)
+          if (upgrade.length > 0 && reached === undefined) continue
+          assert.ok(reached, `${first}: ${answers[0]?.status}`)
+          const found = identity(reached)
+          for (const name of names) {
+            assert.ok(found[`x-serviceid-${name.toLowerCase()}`], `${first}: no ${name}`)
+          }
+          assert.equal(found['x-serviceid-decision'], 'limit')
+        }
+      }
+    },
+  )
+
+  test(
     `${proxy}: bodies and methods pass, and route rules and limits by client address apply`,
     needs(proxy),
     async (t) => {

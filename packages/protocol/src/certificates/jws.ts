@@ -89,16 +89,23 @@ function headerOf(members: Readonly<Record<string, unknown>>): JwsHeader {
   return { alg: algorithm, kid, typ }
 }
 
-function objectOf(part: string, name: string): Readonly<Record<string, unknown>> {
+/** The bytes `{"` in base64url: what guards of signers look for (`foreignTextIn`), and what `signJws` writes. */
+const HEADER_START = /^ey[I-L]/
+const UTF_8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+function objectOf(part: string, name: 'header' | 'payload'): Readonly<Record<string, unknown>> {
   const bytes = decodeBase64Url(part)
   let value: unknown = null
   try {
-    if (bytes !== null) value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+    if (bytes !== null) value = JSON.parse(UTF_8.decode(bytes))
   } catch {
     // Reported below, like every other value that is not an object.
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new InvalidTokenError(`has a ${name} that is not a JSON object.`)
+  }
+  if (name === 'header' && !HEADER_START.test(part)) {
+    throw new InvalidTokenError('has a header that does not begin with {".')
   }
   return value as Record<string, unknown>
 }

@@ -6,6 +6,9 @@ export const REVALIDATE = 'public, max-age=0, must-revalidate'
 /** For cards, which may be up to 30 s old (contract section 4.5). */
 export const CACHE_30_SECONDS = 'public, max-age=30'
 
+/** For pages that do not depend on an agent. */
+export const CACHE_PAGES = 'public, max-age=60'
+
 /** For key sets: verifiers fetch one for many requests, and a revoked key is gone from caches within a minute. */
 export const CACHE_ONE_MINUTE = 'public, max-age=60'
 
@@ -38,10 +41,10 @@ function revalidate(
   const existing = reply.getHeader('etag')
   const etag = typeof existing === 'string' ? existing : `"${hash('sha1', payload, 'base64url')}"`
   const vary = reply.getHeader('vary')
-  reply.header('etag', etag).header('vary', vary === 'Cookie' ? 'Accept, Cookie' : 'Accept')
+  reply.header('etag', etag).header('vary', vary === undefined ? 'Accept' : `Accept, ${vary}`)
   if (!reply.hasHeader('cache-control')) reply.header('cache-control', cacheControl)
   if (!matches(request.headers['if-none-match'], etag)) return payload
-  reply.code(304).removeHeader('content-type')
+  reply.code(304).removeHeader('content-type').removeHeader('content-encoding')
   // Fastify drops the body of a response to HEAD itself, and fails if there is none.
   return request.method === 'HEAD' ? payload : null
 }

@@ -1,4 +1,4 @@
-import type { Server } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { BlockList, type Socket } from 'node:net'
 import { ERROR_STATUS } from '@countersign/protocol'
 import ipaddr from 'ipaddr.js'
@@ -65,4 +65,35 @@ export function trustedProxies(ranges: readonly string[]): (address: string) => 
     const parsed = ipaddr.process(address)
     return list.check(parsed.toString(), parsed.kind())
   }
+}
+
+/** How many requests of a connection may be unanswered. Browsers and proxies send one at a time. */
+const MAX_UNANSWERED = 16
+const UNANSWERED = Symbol('requests without an answer')
+
+interface CountingSocket extends Socket {
+  [UNANSWERED]?: number
+}
+
+/**
+ * Whether a request must be ignored, because too many before it on its connection have no answer yet: the connection is destroyed
+ * (RFC 9112 section 9.3.2 allows that). Node dispatches all requests that arrived together, hundreds of them, before it can pause,
+ * and every answer to a client that does not read would wait in memory.
+ */
+export function isOneTooMany(request: IncomingMessage, response: ServerResponse): boolean {
+  const socket: CountingSocket = request.socket
+  if (socket.destroyed) return true
+  const count = (socket[UNANSWERED] ?? 0) + 1
+  if (count > MAX_UNANSWERED) {
+    socket.destroy()
+    return true
+  }
+  socket[UNANSWERED] = count
+  response.on('finish', countAnswer)
+  return false
+}
+
+function countAnswer(this: ServerResponse): void {
+  const socket: CountingSocket = this.req.socket
+  socket[UNANSWERED] = (socket[UNANSWERED] ?? 1) - 1
 }

@@ -7,6 +7,10 @@ import type { FastifyInstance } from 'fastify'
 export class Listeners {
   readonly connections = new Connections()
   readonly #others: Server[] = []
+  readonly #stalled = setInterval(
+    () => this.connections.endStalled(performance.now()),
+    CHECK_STALLED_MS,
+  ).unref()
   readonly #addressesOf: (host: string) => Promise<string[]>
   #createAnother: (() => Server) | null = null
 
@@ -32,6 +36,7 @@ export class Listeners {
 
   /** Waits for the requests in progress, then closes all servers. */
   async close(app: FastifyInstance): Promise<void> {
+    clearInterval(this.#stalled)
     const stopClosing = this.connections.closeAll()
     const closed = this.#others.map((each) => new Promise((resolve) => each.close(resolve)))
     await Promise.all([app.close(), ...closed])
@@ -66,17 +71,49 @@ const UNUSED_GRACE_MS = 1000
 /** After this time, open connections are destroyed. */
 const DEADLINE_MS = 10_000
 
+const CHECK_STALLED_MS = 5000
+/** How long a client may read nothing of what waits for it. */
+const STALLED_MS = 30_000
+
+/** How much of the output the kernel has taken. The public `bytesWritten` also counts what waits in this process. */
+function bytesTaken(socket: Socket): number {
+  const { _handle: handle } = socket as {
+    _handle?: { readonly bytesWritten: number; readonly writeQueueSize: number } | null
+  }
+  return handle ? handle.bytesWritten - handle.writeQueueSize : 0
+}
+
 /** Tracks the connections of the servers, so that a stop can close each at the right time. */
 class Connections {
   readonly #servers: Server[] = []
   readonly #sockets = new Set<Socket>()
+  /** Those with output that waits, and since when the client has read nothing. */
+  readonly #waiting = new Map<Socket, { readonly bytes: number; readonly since: number }>()
 
   track(server: Server): void {
     this.#servers.push(server)
     server.on('connection', (socket) => {
       this.#sockets.add(socket)
-      socket.once('close', () => this.#sockets.delete(socket))
+      socket.once('close', () => {
+        this.#sockets.delete(socket)
+        this.#waiting.delete(socket)
+      })
     })
+  }
+
+  /** Destroys connections with output that waits while the client reads nothing. Call it every few seconds. */
+  endStalled(now: number): void {
+    for (const socket of this.#sockets) {
+      if (socket.writableLength === 0) {
+        this.#waiting.delete(socket)
+        continue
+      }
+      const bytes = bytesTaken(socket)
+      const waiting = this.#waiting.get(socket)
+      if (waiting === undefined || waiting.bytes !== bytes) {
+        this.#waiting.set(socket, { bytes, since: now })
+      } else if (now - waiting.since >= STALLED_MS) socket.destroy()
+    }
   }
 
   /** Closes connections as they become idle, then those that were never used, and at the deadline all. @returns stops this */

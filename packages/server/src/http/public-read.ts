@@ -10,7 +10,7 @@ export interface PublicRead<P> {
   readonly url: string
   readonly cacheControl: string
   readonly schema: FastifySchema & { response: Record<number, unknown> }
-  /** Resolves to the response body. */
+  /** Resolves to the response body, or to nothing once it has sent one. */
   handler(
     params: P,
     reply: FastifyReply,
@@ -34,15 +34,11 @@ export function publicRead<P>(app: App, naming: Naming, route: PublicRead<P>): v
     },
     onRequest: allowAnyOrigin,
     onSend: cached(route.cacheControl),
-    handler: async (request, reply) =>
-      reply.send(
-        (await route.handler(
-          request.params as P,
-          reply,
-          request.headers.accept,
-          request.query,
-        )) as never,
-      ),
+    handler: async (request, reply) => {
+      const { accept } = request.headers
+      const body = await route.handler(request.params as P, reply, accept, request.query)
+      return reply.sent ? reply : reply.send(body as never)
+    },
   })
   answerPreflight(app, naming, route.url, 'GET, HEAD, OPTIONS')
 }

@@ -10,6 +10,7 @@ import {
 import type { Logger } from 'pino'
 import { beginRequest } from '../base/loop-turn.ts'
 import { compileSerializerLazily, compileValidatorLazily } from './compile-schemas.ts'
+import { isOneTooMany } from './connection-limit.ts'
 import { endIfFaulty, isAfterEnd } from './framing.ts'
 import { answerUnrouted } from './parser-errors.ts'
 import { newRequestId } from './request-id.ts'
@@ -49,6 +50,7 @@ export function bareApp(deps: BareAppDeps) {
     serverFactory: (handler) => {
       const create = () => {
         const server = createServer(SERVER_OPTIONS, (request, response) => {
+          if (isOneTooMany(request, response)) return
           beginRequest()
           if (isAfterEnd(request) || aheadOfRouter(request, response)) return
           endIfFaulty(request, response)

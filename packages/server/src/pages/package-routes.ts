@@ -3,8 +3,9 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { CodedError, type Naming } from '@countersign/protocol'
 import { type Static, Type } from 'typebox'
-import { REVALIDATE } from '../http/caching.ts'
+import { CACHE_PAGES } from '../http/caching.ts'
 import { publicRead } from '../http/public-read.ts'
+import { type Rendered, rendered, sendRendered } from '../http/rendered.ts'
 import type { App } from '../http/server.ts'
 
 const INDEX = Type.Object(
@@ -27,9 +28,6 @@ const INDEX = Type.Object(
 type PackageIndex = Static<typeof INDEX>
 
 const NOT_BUILT = 'The packages are not built: npm run build'
-/** A release never changes under its version; a checkout may, so that a cache asks again after five minutes. */
-const SHORTLY = 'public, max-age=300'
-
 /**
  * Serves `/packages/…`: the tarballs of the command, the SDK and the gateway, with the version in their names or without, and the
  * wheel and source distribution of the Python package, whose names need the version for pip.
@@ -40,6 +38,8 @@ export function packageRoutes(app: App, naming: Naming, dir: string): void {
   const index: PackageIndex | null = existsSync(indexFile)
     ? JSON.parse(readFileSync(indexFile, 'utf8'))
     : null
+  let listing: Rendered | null = null
+  const contents = new Map<string, Rendered>()
   const files = new Map<string, string>()
   for (const { file, version } of index?.packages ?? []) {
     files.set(file, file).set(file.replace(`-${version}.tgz`, '.tgz'), file)
@@ -47,21 +47,22 @@ export function packageRoutes(app: App, naming: Naming, dir: string): void {
 
   publicRead(app, naming, {
     url: '/packages/index.json',
-    cacheControl: REVALIDATE,
+    cacheControl: CACHE_PAGES,
     schema: {
       operationId: 'packages',
       summary: 'List the packages of this service for npm, and the Python package',
       tags: ['learn'],
       response: { 200: INDEX },
     },
-    handler: async () => {
+    handler: async (_params, reply) => {
       if (index === null) throw new CodedError('UNAVAILABLE', NOT_BUILT)
-      return index
+      listing ??= rendered(JSON.stringify(index))
+      sendRendered(reply.request, reply.type('application/json; charset=utf-8'), listing)
     },
   })
   publicRead<{ file: string }>(app, naming, {
     url: '/packages/:file',
-    cacheControl: SHORTLY,
+    cacheControl: CACHE_PAGES,
     schema: {
       operationId: 'package',
       summary: 'Download an npm or Python package',
@@ -87,8 +88,9 @@ export function packageRoutes(app: App, naming: Naming, dir: string): void {
       if (found === undefined)
         throw new CodedError('NOT_FOUND', 'There is no such package. See /packages/index.json')
       const type = found.endsWith('.whl') ? 'application/zip' : 'application/gzip'
-      reply.type(type).serializer((bytes: unknown) => bytes as string)
-      return readFile(join(dir, found))
+      const content = contents.get(found) ?? rendered(await readFile(join(dir, found)), false)
+      contents.set(found, content)
+      sendRendered(reply.request, reply.type(type), content)
     },
   })
 }

@@ -3,10 +3,11 @@ import fastifyStatic from '@fastify/static'
 import { withCurrentChannels } from '../agents/current-channels.ts'
 import { findAgentForPage } from '../agents/find-agent.ts'
 import { pendingRecovery } from '../agents/keys/list-keys.ts'
-import { cached, REVALIDATE } from '../http/caching.ts'
+import { CACHE_PAGES, cached, REVALIDATE } from '../http/caching.ts'
 import type { ConcurrencyLimiter } from '../http/limits/concurrency-limiter.ts'
 import { pageHeaders } from '../http/page-headers.ts'
 import { pageParam } from '../http/public-read.ts'
+import { rendered, sendRendered } from '../http/rendered.ts'
 import type { App } from '../http/server.ts'
 import { errorResponsesAt } from '../http/wants-page.ts'
 import { badgeRoute, INERT_PICTURE, previewRoute, qrRoute } from './badge-routes.ts'
@@ -55,7 +56,7 @@ export async function servePages(
 
 /** GET /agent/{agent}: the certificate page, to which `verifyUrl` and `certificateUrl` point (contract 2.2, 2.4). */
 function certificateRoute(app: App, context: PageRouteContext): void {
-  const { read, pages, loggedKeys } = context
+  const { read, pages, loggedKeys, renderedPages } = context
   const headers = pageHeaders(read.site.baseUrl)
   app.get('/agent/:agent', {
     schema: {
@@ -76,44 +77,43 @@ function certificateRoute(app: App, context: PageRouteContext): void {
       const recovery = await pendingRecovery(read.db, view.agent.tail)
       const log = await loggedKeys.find(view.agent)
       const certificate = certificateOf(read.site, view, read.now(), { recovery, log })
-      const html = pages.make.certificatePage(
-        await contextFor(context, request, reply),
-        certificate,
+      const pageContext = await contextFor(context, request, reply)
+      const page = renderedPages.get(['certificate', pageContext.visitor, certificate], () =>
+        pages.make.certificatePage(pageContext, certificate),
       )
-      return reply.headers(headers).type('text/html; charset=utf-8').serializer(String).send(html)
+      reply.headers(headers).type('text/html; charset=utf-8').serializer(String)
+      return sendRendered(request, reply, page)
     },
   })
 }
 
 /** GET /, the sample certificate and the favicon. */
 function startRoutes(app: App, context: PageRouteContext): void {
-  const { read, pages } = context
+  const { read, pages, renderedPages } = context
   const headers = pageHeaders(read.site.baseUrl)
-  app.get('/', {
-    schema: { hide: true },
-    onSend: cached(REVALIDATE),
-    handler: async (request, reply) => {
-      const html = pages.make.startPage(
-        await contextFor(context, request, reply),
-        sampleCertificate(read.site, read.now()),
-      )
-      return reply.headers(headers).type('text/html; charset=utf-8').send(html)
-    },
-  })
-  app.get('/sample', {
-    schema: { hide: true },
-    onSend: cached(REVALIDATE),
-    handler: async (request, reply) => {
-      const sample = sampleCertificate(read.site, read.now())
-      const html = pages.make.samplePage(await contextFor(context, request, reply), sample)
-      return reply.headers(headers).type('text/html; charset=utf-8').send(html)
-    },
-  })
+  for (const [url, page] of [
+    ['/', 'startPage'],
+    ['/sample', 'samplePage'],
+  ] as const) {
+    app.get(url, {
+      schema: { hide: true },
+      onSend: cached(CACHE_PAGES),
+      handler: async (request, reply) => {
+        const sample = sampleCertificate(read.site, read.now())
+        const pageContext = await contextFor(context, request, reply)
+        const html = renderedPages.get([page, pageContext.visitor, sample], () =>
+          pages.make[page](pageContext, sample),
+        )
+        return sendRendered(request, reply.headers(headers).type('text/html; charset=utf-8'), html)
+      },
+    })
+  }
+  const icon = rendered(ICON_SVG)
   app.get('/icon.svg', {
     schema: { hide: true },
     onSend: cached('public, max-age=86400'),
-    handler: async (_request, reply) =>
-      reply.headers(INERT_PICTURE).type('image/svg+xml').send(ICON_SVG),
+    handler: (request, reply) =>
+      sendRendered(request, reply.headers(INERT_PICTURE).type('image/svg+xml'), icon),
   })
 }
 

@@ -8,6 +8,7 @@ import type { ChannelSources } from '../channels/kinds/kind.ts'
 import type { ConcurrencyLimiter } from '../http/limits/concurrency-limiter.ts'
 import type { RateLimiter } from '../http/limits/rate-limiter.ts'
 import type { PartDeps } from '../http/part.ts'
+import { RenderedCache } from '../http/rendered.ts'
 import type { LogPart } from '../log/part.ts'
 import { serveDashboard } from './dashboard/dashboard-routes.ts'
 import { sessionRoutes } from './dashboard/session-routes.ts'
@@ -23,6 +24,9 @@ import { servePages } from './page-routes.ts'
 /** Written by `npm run build`. */
 const DASHBOARD_DIR = join(import.meta.dirname, '../../../dashboard/dist')
 const DOCS_DIR = join(import.meta.dirname, '../../dist/docs')
+
+/** Of pages of agents, and of pages that show who is signed in. */
+const MAX_RENDERED_BYTES = 32 * 1024 * 1024
 
 interface PagesPartDeps extends PartDeps, OwnerDeps, ReadDeps {
   readonly channelSources: ChannelSources
@@ -40,6 +44,7 @@ export function openPages(
   const { settings, db, site, pages, rateLimits, previewLimiter } = context
   const read = { ...context, db: db.read }
   const mailDeps = { ...context, mailDelivery: settings.mail?.kind ?? null }
+  const renderedPages = new RenderedCache(MAX_RENDERED_BYTES)
   const library = new Library(DOCS_DIR, deploymentOf(settings, rateLimits))
   return {
     async routes(app) {
@@ -51,13 +56,14 @@ export function openPages(
         challenges: context,
         loggedKeys,
         previewLimiter,
+        renderedPages,
       })
       await emailLinkRoutes(app, { deps: mailDeps, pages })
       developmentMailRoute(app, { deps: mailDeps, pages })
       const { providers } = context
       await serveDashboard(app, { baseUrl: site.baseUrl, providers, dir: DASHBOARD_DIR })
       packageRoutes(app, site.naming, PACKAGES_DIR)
-      docsRoutes(app, { library, pages, read })
+      docsRoutes(app, { library, pages, read, renderedPages })
       skillRoutes(app, library)
     },
     ownerRoutes(app, owners) {

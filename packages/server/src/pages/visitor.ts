@@ -6,6 +6,7 @@ import type { PageReadDeps } from '../agents/find-agent.ts'
 import type { BoundChallengeDeps } from '../agents/verification/bound-challenge.ts'
 import type { Db } from '../database/database.ts'
 import { Cookies } from '../http/cookies.ts'
+import type { RenderedCache } from '../http/rendered.ts'
 import type { LoggedKeys } from '../log/read-log.ts'
 import { hashToken } from '../secrets/hash-token.ts'
 import type { VerifySignedRequest } from './check-request.ts'
@@ -18,6 +19,7 @@ export interface PageRouteContext {
   readonly read: PageReadDeps
   readonly pages: Pages
   readonly previews: PreviewImages
+  readonly renderedPages: RenderedCache
   readonly verify: (request: VerifyRequest) => Promise<VerifyResponse>
   readonly verifySignedRequest: VerifySignedRequest
   readonly challenges: BoundChallengeDeps

@@ -38,6 +38,10 @@ suite('an agent card that proves nothing', () => {
     assert.ok(signature)
     const forged = Buffer.from(signature.signature, 'base64url')
     forged[0] = (forged[0] as number) ^ 1
+    const rawHeader = (text: string) => {
+      const head = Buffer.from(text).toString('base64url')
+      return { ...card, signatures: [signedHeader(prover, card, head)] }
+    }
     for (const [name, bad] of [
       ['another key', byTheirs],
       [
@@ -55,6 +59,9 @@ suite('an agent card that proves nothing', () => {
         'a critical header',
         { ...card, signatures: [withHeader(prover, card, { kid, crit: ['exp'], exp: 1 })] },
       ],
+      ['a header after a byte order mark', rawHeader(`\ufeff{"alg":"EdDSA","kid":"${kid}"}`)],
+      ['a header after a space', rawHeader(` {"alg":"EdDSA","kid":"${kid}"}`)],
+      ['a header with a space after its brace', rawHeader(`{ "alg":"EdDSA","kid":"${kid}"}`)],
       [
         'alg none',
         { ...card, signatures: [{ protected: encode({ alg: 'none', kid }), signature: '' }] },
@@ -181,8 +188,11 @@ function encode(value: unknown): string {
 }
 
 /** A valid signature with a header that no library writes. */
-function withHeader({ key }: Prover, card: CardJson, header: object) {
-  const head = encode({ alg: 'EdDSA', typ: 'JOSE', ...header })
+function withHeader(prover: Prover, card: CardJson, header: object) {
+  return signedHeader(prover, card, encode({ alg: 'EdDSA', typ: 'JOSE', ...header }))
+}
+
+function signedHeader({ key }: Prover, card: CardJson, head: string) {
   const signature = key.sign(`${head}.${encode(canonicalizeAgentCard(card as never))}`)
   return { protected: head, signature: Buffer.from(signature, 'base64').toString('base64url') }
 }

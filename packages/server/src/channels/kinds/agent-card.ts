@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { createPublicKey } from 'node:crypto'
 import { didWebOf, jwkOf, keyThumbprint } from '@countersign/protocol'
 import { base64url, flattenedVerify } from 'jose'
@@ -60,12 +61,22 @@ export async function isSignedBy(proof: Proof, card: AgentCard): Promise<boolean
     if (!isRecord(each)) continue
     const { protected: header, signature } = each
     if (typeof header !== 'string' || typeof signature !== 'string') continue
+    if (!isPlainHeader(header)) continue
     const jws = { protected: header, signature, payload: base64url.encode(card.canonical) }
     const options = { algorithms: ['EdDSA', 'Ed25519'] }
     const verified = await flattenedVerify(jws, key, options).catch(() => null)
     if (verified && namesKey(proof, String(verified.protectedHeader?.kid))) return true
   }
   return false
+}
+
+/**
+ * Whether a header has the one form that signers' guards are sure to recognize (`foreignTextIn`): it begins with `{"`, is UTF-8
+ * and canonical base64url. `jose` accepts more.
+ */
+function isPlainHeader(header: string): boolean {
+  const bytes = Buffer.from(header, 'base64url')
+  return /^ey[I-L]/.test(header) && bytes.toString('base64url') === header && isUtf8(bytes)
 }
 
 /**

@@ -24,7 +24,7 @@ export async function serveDashboard(
 ): Promise<void> {
   const headers = pageHeaders(baseUrl, pagePoliciesOf(providers))
   const page = join(dir, 'index.html')
-  const html = existsSync(page) ? readFileSync(page, 'utf8') : null
+  const html = existsSync(page) ? readFileSync(page) : null
   if (html !== null) {
     await app.register(fastifyStatic, {
       root: join(dir, 'assets'),

@@ -1,10 +1,11 @@
 import { CodedError } from '@countersign/protocol'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import { cached, REVALIDATE } from '../../http/caching.ts'
+import { CACHE_PAGES, cached } from '../../http/caching.ts'
 import { allowAnyOrigin } from '../../http/cors.ts'
 import { pageHeaders } from '../../http/page-headers.ts'
 import { publicRead } from '../../http/public-read.ts'
+import { type Rendered, type RenderedCache, rendered, sendRendered } from '../../http/rendered.ts'
 import type { App } from '../../http/server.ts'
 import type { Pages } from '../load-pages.ts'
 import { contextFor, type VisitorDeps } from '../visitor.ts'
@@ -20,11 +21,15 @@ export interface DocsRouteContext {
   readonly library: Library
   readonly pages: Pages
   readonly read: VisitorDeps['read']
+  /** For pages that show who is signed in. */
+  readonly renderedPages: RenderedCache
 }
 
 /** The documentation as HTML pages and as Markdown, and /openapi.json. */
-export function docsRoutes(app: App, { library, pages, read }: DocsRouteContext): void {
+export function docsRoutes(app: App, context: DocsRouteContext): void {
+  const { library, pages, read, renderedPages } = context
   const headers = pageHeaders(library.deployment.baseUrl)
+  const files = new RenderedFiles(library)
   const index = once((): SearchEntry[] =>
     ['search.json', `${library.api}/search.json`].flatMap((file) => JSON.parse(library.text(file))),
   )
@@ -38,10 +43,14 @@ export function docsRoutes(app: App, { library, pages, read }: DocsRouteContext)
     const pieces = library.pieces(file)
     const { visitor = null } = await contextFor({ pages, read }, request, reply)
     const slots = [pages.make.accountLink(visitor), ...more]
-    const html = pieces.map((piece, at) => piece + (slots[at] ?? '')).join('')
-    return reply.headers(headers).type('text/html; charset=utf-8').send(html)
+    const write = () => pieces.map((piece, at) => piece + (slots[at] ?? '')).join('')
+    reply.headers(headers).type('text/html; charset=utf-8')
+    if (more.length > 0) return reply.send(write())
+    const page =
+      visitor === null ? files.get(file, write) : renderedPages.get([file, visitor], write)
+    return sendRendered(request, reply, page)
   }
-  const options = { schema: { hide: true }, onSend: cached(REVALIDATE) }
+  const options = { schema: { hide: true }, onSend: cached(CACHE_PAGES) }
 
   app.get('/docs', {
     ...options,
@@ -83,11 +92,11 @@ export function docsRoutes(app: App, { library, pages, read }: DocsRouteContext)
       const file = `deploy/${proxy}/${name}`
       const isProxy = library.has(`pages/gateways-${proxy}.html`)
       if (isProxy && !library.has(file)) throw new CodedError('NOT_FOUND', NO_FILE)
-      const text = library.text(file)
-      return reply
+      const text = files.get(file)
+      reply
         .headers({ 'content-disposition': `attachment; filename="${name}"` })
         .type('text/plain; charset=utf-8')
-        .send(text)
+      return sendRendered(request, reply, text)
     },
   })
   app.get('/docs/:page', {
@@ -95,21 +104,36 @@ export function docsRoutes(app: App, { library, pages, read }: DocsRouteContext)
     handler: (request, reply) => {
       const { page } = request.params as { page: string }
       if (!MARKDOWN.test(page)) return asPage(request, reply, `pages/${page}.html`)
-      const text = library.text(`pages/${page}`)
+      const text = files.get(`pages/${page}`)
       allowAnyOrigin(request, reply, () => undefined)
-      return reply.type('text/markdown; charset=utf-8').send(text)
+      return sendRendered(request, reply.type('text/markdown; charset=utf-8'), text)
     },
   })
 
-  const openApi = once(() => openApiText(library))
-  app.get(
-    '/openapi.json',
-    { schema: { hide: true }, onRequest: allowAnyOrigin },
-    async (_request, reply) => {
-      reply.header('cache-control', SHORTLY).type('application/json; charset=utf-8')
-      return openApi()
-    },
-  )
+  const openApi = once(() => rendered(openApiText(library)))
+  app.get('/openapi.json', {
+    ...options,
+    onRequest: allowAnyOrigin,
+    handler: (request, reply) =>
+      sendRendered(request, reply.type('application/json; charset=utf-8'), openApi()),
+  })
+}
+
+/** The files of the documentation, rendered once. */
+class RenderedFiles {
+  readonly #library: Library
+  readonly #known = new Map<string, Rendered>()
+
+  constructor(library: Library) {
+    this.#library = library
+  }
+
+  /** @throws as `Library.pieces` */
+  get(file: string, write = () => this.#library.text(file)): Rendered {
+    const known = this.#known.get(file) ?? rendered(write())
+    this.#known.set(file, known)
+    return known
+  }
 }
 
 const NO_GROUP = 'The API reference has no section with this name.'
@@ -124,21 +148,20 @@ function once<T>(compute: () => T): () => T {
   }
 }
 
-const SHORTLY = 'public, max-age=300'
-
 /** /skill.md, /llms.txt and the skills index, for agents that are driven by a model. */
 export function skillRoutes(app: App, library: Library): void {
   const { naming } = library.deployment
+  const files = new RenderedFiles(library)
   const skill = once(() => skillOf(library))
   const text = (
     url: string,
     type: 'text/markdown' | 'text/plain',
     about: { operationId: string; summary: string },
-    content: () => string,
+    content: () => Rendered,
   ) =>
     publicRead(app, naming, {
       url,
-      cacheControl: SHORTLY,
+      cacheControl: CACHE_PAGES,
       schema: {
         ...about,
         tags: ['learn'],
@@ -147,27 +170,28 @@ export function skillRoutes(app: App, library: Library): void {
         },
       },
       handler: async (_params: unknown, reply) => {
-        reply.type(`${type}; charset=utf-8`).serializer(String)
-        return content()
+        sendRendered(reply.request, reply.type(`${type}; charset=utf-8`), content())
       },
     })
 
   const summary = 'Get the skill for agents, in Markdown'
-  text('/skill.md', 'text/markdown', { operationId: 'skill', summary }, () => skill().text)
+  text('/skill.md', 'text/markdown', { operationId: 'skill', summary }, () =>
+    files.get('', () => skill().text),
+  )
   text(
     `/.well-known/agent-skills/${skillName(library.deployment)}/SKILL.md`,
     'text/markdown',
     { operationId: 'wellKnownSkill', summary: 'Get the skill for agents, at the URL in the index' },
-    () => skill().text,
+    () => files.get('', () => skill().text),
   )
   const llms = {
     operationId: 'llms',
     summary: 'Get the list of the documentation pages, with links to Markdown',
   }
-  text('/llms.txt', 'text/plain', llms, () => library.text('llms.txt'))
+  text('/llms.txt', 'text/plain', llms, () => files.get('llms.txt'))
   publicRead(app, naming, {
     url: '/.well-known/agent-skills/index.json',
-    cacheControl: SHORTLY,
+    cacheControl: CACHE_PAGES,
     schema: {
       operationId: 'skillsIndex',
       summary: 'List the skills of this service (Agent Skills Discovery 0.2.0)',

@@ -50,6 +50,7 @@ const CHECKS: Readonly<Record<string, Check>> = {
   witness: checkWitness,
   'free disk': checkDisk,
   'base URL': checkBaseUrl,
+  proxy: checkProxy,
   server: checkServer,
 }
 
@@ -251,6 +252,14 @@ async function checkBaseUrl({ baseUrl, database }: Settings) {
   const loopback = ['localhost', '127.0.0.1', '[::1]'].includes(baseUrl.hostname)
   if (baseUrl.protocol === 'https:' || loopback) return ok(baseUrl.origin)
   return warn('not https: callers cannot verify the service')
+}
+
+async function checkProxy({ host, trustedProxies }: Settings) {
+  const isLoopback = host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host)
+  if (isLoopback || trustedProxies.length > 0) return ok('clients reach it through a proxy')
+  return warn(
+    `HOST is ${host} and TRUSTED_PROXIES is empty: put a proxy before the port, and do not expose it`,
+  )
 }
 
 async function checkServer({ baseUrl }: Settings) {

@@ -175,3 +175,18 @@ test('doctor reports invalid settings like the service: exit 2', async (t) => {
     assert.equal(stdout, '')
   }
 })
+
+test('doctor warns of a port that the network reaches without a proxy', async (t) => {
+  const env = await testEnv(t)
+  for (const [more, verdict] of [
+    [{ HOST: '0.0.0.0' }, 'warn'],
+    [{ HOST: '::' }, 'warn'],
+    [{ HOST: '0.0.0.0', TRUSTED_PROXIES: '10.0.0.1' }, 'ok'],
+    [{ HOST: '127.0.0.1' }, 'ok'],
+    [{ HOST: 'localhost' }, 'ok'],
+  ] as const) {
+    const found = await examined({ ...env, ...more }, 'proxy')
+    assert.equal(found.verdict, verdict, JSON.stringify(more))
+    if (verdict === 'warn') assert.match(found.detail, /TRUSTED_PROXIES is empty/)
+  }
+})

@@ -19,8 +19,9 @@ import { answerOf, assertShed, figure, PATIENT, pipeline } from './support.ts'
 
 const CLAIM = '/api/v1/claim'
 /** Together the limit of concurrent claims. */
-const CONNECTIONS = 32
-const EACH = 32
+const CONNECTIONS = 64
+/** As many as a connection may have unanswered. */
+const EACH = 16
 const MORE = 40
 
 test('while the database accepts no write, claims past the limit get 503 at once; none is half done, no acknowledged one is lost', (t) =>

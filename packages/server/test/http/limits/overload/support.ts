@@ -7,7 +7,7 @@ import type { ServiceProcess } from '../../../../../../test/support/service.ts'
 export const PATIENT = { MAX_STALENESS: '60' } as const
 
 /**
- * Pipelines requests on one connection, so that all of them arrive at once.
+ * Pipelines requests on one connection, at most 16 of them, so that all arrive at once.
  * @returns the answers, in the order of the requests
  */
 export async function pipeline(

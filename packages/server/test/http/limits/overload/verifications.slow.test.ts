@@ -22,8 +22,9 @@ import { assertShed, figure, PATIENT, pipeline } from './support.ts'
 const VERIFY = '/api/v1/agent/verify'
 const VERIFY_REQUEST = '/api/v1/verify-request'
 /** Together more than the limit of concurrent verifications. */
-const CONNECTIONS = 48
-const EACH = 150
+const CONNECTIONS = 450
+/** As many as a connection may have unanswered. */
+const EACH = 16
 
 async function start(t: TestContext) {
   const env = await testEnv(t, { ...PATIENT, MAX_CONNECTIONS_PER_ADDRESS: 'off' })
