@@ -14,6 +14,7 @@ import type {
   ClaimRequest,
   DirectoryProofRequest,
   GrantRequest,
+  KeyReport,
   RecoverRequest,
   RenounceRequest,
   RotateRequest,
@@ -244,7 +245,8 @@ export class Registry {
   }
 
   /**
-   * Revokes the certificate of an agent with a signature by its own key. Sending it again does no harm.
+   * Gives up the certificate of an agent with a signature by its own key: it is suspended at once, and revoked after 72 hours unless
+   * its owner stops that. Sending it again does no harm.
    * @param did a DID or its 24-character tail
    * @throws CountersignError INVALID_SIGNATURE, NOT_FOUND; CONFLICT if the agent has another key by now; FORBIDDEN if the key
    *   was reported as compromised
@@ -311,6 +313,21 @@ export class Registry {
     const body = { sequence, issuedAt, signature }
     const read = this.#read(schemas.VETOED)
     return this.#changeKey(did, 'recovery/veto', body, read, wasNotProcessed, options)
+  }
+
+  /**
+   * Reports a key of an agent as compromised, with a signature by that key: nobody can use it any more. Sending it again does no harm.
+   * @param did a DID or its 24-character tail
+   * @throws CountersignError INVALID_SIGNATURE; NOT_FOUND if there is no such agent or key
+   */
+  reportKey(
+    did: string,
+    { sequence, issuedAt, signature }: KeyReport,
+    options: Pick<CallOptions, 'signal'> = {},
+  ): Promise<AgentKeys> {
+    const body = { sequence, issuedAt, signature }
+    const read = this.#read(schemas.AGENT_KEYS)
+    return this.#changeKey(did, 'keys/compromised', body, read, isTransient, options)
   }
 
   async #changeKey<T extends { readonly did: string }>(
