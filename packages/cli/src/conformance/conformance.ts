@@ -13,16 +13,7 @@ import { type Check, type CheckResult, type Kit, runCheck, segment } from './che
 import { CLAIM_AGAIN_CHECK, claimChecks, REFUSED_CLAIM_CHECKS } from './claim-checks.ts'
 import { Client } from './client.ts'
 import { DID_DOCUMENT_CHECKS } from './did-document-checks.ts'
-import {
-  codeOf,
-  expectEqual,
-  expectShape,
-  Mismatch,
-  object,
-  Skip,
-  someText,
-  textLike,
-} from './expect.ts'
+import { codeOf, expectShape, Mismatch, object, Skip, someText, textLike } from './expect.ts'
 import { describesPath, IDENTIFY_CHECKS } from './identify-checks.ts'
 import { LOOKUP_CHECKS, lookup } from './lookup-checks.ts'
 import { VECTOR_CHECKS } from './vector-checks.ts'
