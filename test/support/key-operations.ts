@@ -88,8 +88,59 @@ export function vetoBody(
   { old, sequence }: { old: TestKey; sequence: number },
   changed: Partial<Signed> = {},
 ) {
-  const signed = operation(service, did, { operation: 'veto', old, sequence, ...changed })
+  return bodyOf('veto', service, did, { old, sequence }, changed)
+}
+
+/** The body of a request that a key signs alone. */
+function bodyOf(
+  kind: 'veto' | 'renounce' | 'compromised',
+  service: Url,
+  did: string,
+  { old, sequence }: { old: TestKey; sequence: number },
+  changed: Partial<Signed>,
+) {
+  const signed = operation(service, did, { operation: kind, old, sequence, ...changed })
   return { sequence, issuedAt: signed.issuedAt, signature: signOperation(old, signed) }
+}
+
+export function renounceBody(
+  service: Url,
+  did: string,
+  key: { old: TestKey; sequence: number },
+  changed: Partial<Signed> = {},
+) {
+  return bodyOf('renounce', service, did, key, changed)
+}
+
+/** Renounces an agent with its current key. */
+export function renounceWith(
+  service: TestService,
+  did: string,
+  key: { old: TestKey; sequence: number },
+  changed: Partial<Signed> = {},
+): Promise<Answer> {
+  const body = renounceBody(service, did, key, changed)
+  return post(service, `/api/v1/agent/${did}/renounce`, body)
+}
+
+export function reportBody(
+  service: Url,
+  did: string,
+  key: { old: TestKey; sequence: number },
+  changed: Partial<Signed> = {},
+) {
+  return bodyOf('compromised', service, did, key, changed)
+}
+
+/** Reports a key that an agent has or had, with that key. */
+export function reportWith(
+  service: TestService,
+  did: string,
+  key: { old: TestKey; sequence: number },
+  changed: Partial<Signed> = {},
+): Promise<Answer> {
+  const body = reportBody(service, did, key, changed)
+  return post(service, `/api/v1/agent/${did}/keys/compromised`, body)
 }
 
 /** Rotates the key of an agent. */

@@ -14,6 +14,7 @@ import { mockCommand } from './commands/mock.ts'
 import { recoverCommand } from './commands/recover.ts'
 import { registryCommand } from './commands/registry.ts'
 import { renounceCommand } from './commands/renounce.ts'
+import { reportKeyCommand } from './commands/report-key.ts'
 import { resolveCommand } from './commands/resolve.ts'
 import { rotateCommand } from './commands/rotate.ts'
 import { runtimeCommand } from './commands/runtime.ts'
@@ -118,6 +119,7 @@ function buildProgram(io: Io, json: boolean) {
   recoverCommand(program, invocation)
   vetoCommand(program, invocation)
   renounceCommand(program, invocation)
+  reportKeyCommand(program, invocation)
   mcpCommand(program, invocation)
   lookupCommand(program, invocation)
   verifyCommand(program, invocation)

@@ -8,8 +8,14 @@ export const KEY_OPERATION_TOLERANCE_SECONDS = 300
 /** For how long after a rotation the owner can contest it. */
 export const CONTEST_WINDOW_MS = 72 * 60 * 60 * 1000
 
-/** What a key can sign about itself: to be replaced, to replace a lost one, to stop that, to give up its certificate. */
-export type KeyOperationKind = 'rotate' | 'recover' | 'veto' | 'renounce'
+/** How long after an agent has renounced its certificate it is revoked, if nothing stops that. */
+export const RENOUNCE_DELAY_MS = 72 * 60 * 60 * 1000
+
+/**
+ * What a key can sign about itself: to be replaced, to replace a lost one, to stop that, to give up its certificate, that somebody
+ * else has it.
+ */
+export type KeyOperationKind = 'rotate' | 'recover' | 'veto' | 'renounce' | 'compromised'
 
 /** An operation on the keys of an agent, as it is signed. */
 export interface KeyOperation {
@@ -19,12 +25,12 @@ export interface KeyOperation {
   readonly did: string
   /**
    * A number among the agent's keys, from 1: of the new key for `rotate` and `recover`, of the current key for `veto` and
-   * `renounce`.
+   * `renounce`, of the key that signs for `compromised`.
    */
   readonly sequence: number
-  /** The current key, 32 bytes; null for `recover`, since it may be lost. */
+  /** The current key, 32 bytes; for `compromised` the key that signs; null for `recover`, since it may be lost. */
   readonly oldKey: Uint8Array | null
-  /** The new key, 32 bytes; null for `veto` and `renounce`. */
+  /** The new key, 32 bytes; null for `veto`, `renounce` and `compromised`. */
   readonly newKey: Uint8Array | null
   /** Unix seconds. */
   readonly issuedAt: number

@@ -2,13 +2,14 @@
 export const AGENT_STATUSES = ['active', 'suspended', 'revoked'] as const
 export type AgentStatus = (typeof AGENT_STATUSES)[number]
 
-/** Who can set an agent's status. `agent`: by renouncing; `service`: because its key was reported as compromised. */
+/** Who can set an agent's status. `agent`: by renouncing; `service`: because its key was reported as
+ * compromised, or 72 hours after it renounced. */
 export const STATUS_SETTERS = ['owner', 'operator', 'agent', 'service'] as const
 export type StatusActor = (typeof STATUS_SETTERS)[number]
 
 /** The status reason that burns the key: no agent's certificate with it is valid, and nobody can claim it again. */
 export const KEY_COMPROMISED = 'key_compromised'
-/** The status reason of agents that gave up their certificate themselves. */
+/** The status reason of agents that gave up their certificate themselves: suspended, and revoked after 72 hours. */
 export const RENOUNCED_BY_AGENT = 'renounced_by_agent'
 
 /** The assurance levels of an identity verification, weakest first. */

@@ -7,6 +7,7 @@ export const WEBHOOK_EVENT_TYPES = [
   'agent.suspended',
   'agent.reactivated',
   'agent.revoked',
+  'agent.renounced',
   'agent.grade_changed',
   'agent.key_rotated',
   'agent.key_contested',

@@ -16,7 +16,13 @@ import {
 import type { AgentAnswer, AgentOptions } from './agent-options.ts'
 import { AgentTokens } from './certificates/agent-tokens.ts'
 import { CountersignError } from './errors.ts'
-import { endRequest, type KeyHolder, recoverRequest, rotateRequest } from './key-operations.ts'
+import {
+  endRequest,
+  type KeyHolder,
+  recoverRequest,
+  reportRequest,
+  rotateRequest,
+} from './key-operations.ts'
 import { checkedSigner } from './keys/checked-signer.ts'
 import type { Signer } from './keys/signer.ts'
 import { namingOf } from './naming.ts'
@@ -135,8 +141,9 @@ export class Agent {
   }
 
   /**
-   * Gives up the certificate: revokes the DID of this agent. This cannot be undone. The key can be claimed again. Use it
-   * to leave an owner whose claim token was redeemed by mistake.
+   * Gives up the certificate of this agent, which cannot be undone with this key: it is suspended at once, and revoked after 72 hours.
+   * Until then, the owner can recover it with a new key. Use it to leave an owner whose claim token was redeemed by mistake, and then
+   * claim a new key.
    * @throws CountersignError NO_DID if this object does not know its DID; UNUSABLE_KEY if the DID has another key;
    *   FORBIDDEN if the key was reported as compromised
    */
@@ -195,6 +202,17 @@ export class Agent {
     const did = this.#requireDid()
     const request = await endRequest(this.#holder(did), 'veto', await this.whoami(options))
     return this.#registry.vetoRecovery(did, request, options)
+  }
+
+  /**
+   * Reports the key of this object as compromised: it verifies nowhere any more, and agents that have it are suspended. Works for a
+   * key that the DID has or had, whatever its status. This cannot be undone.
+   * @throws CountersignError NO_DID if this object does not know its DID; UNUSABLE_KEY if the DID has never had this key
+   */
+  async reportKey(options: Pick<CallOptions, 'signal'> = {}): Promise<AgentKeys> {
+    const did = this.#requireDid()
+    const request = await reportRequest(this.#holder(did), await this.keys(options))
+    return this.#registry.reportKey(did, request, options)
   }
 
   /**

@@ -77,6 +77,7 @@ export type {
   ClaimRequest,
   DirectoryProofRequest,
   GrantRequest,
+  KeyReport,
   RecoverRequest,
   RenounceRequest,
   RotateRequest,

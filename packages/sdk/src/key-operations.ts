@@ -2,13 +2,14 @@ import {
   encodeBase64,
   type KeyOperation,
   keyOperationMessage,
+  keyThumbprint,
   type Naming,
 } from '@countersign/protocol'
 import { CountersignError } from './errors.ts'
 import type { Signer } from './keys/signer.ts'
 import { isSignature } from './keys/verify-signature.ts'
-import type { RecoverRequest, RotateRequest, VetoRequest } from './registry-requests.ts'
-import type { AgentObject } from './responses/types.ts'
+import type { KeyReport, RecoverRequest, RotateRequest, VetoRequest } from './registry-requests.ts'
+import type { AgentKeys, AgentObject } from './responses/types.ts'
 
 /** Who signs an operation on keys. */
 export interface KeyHolder {
@@ -66,6 +67,22 @@ export async function endRequest(
   const sequence = self.keySequence
   const message = messageOf(holder, { operation, sequence, oldKey, newKey: null })
   return { sequence, issuedAt, signature: await holder.sign(message) }
+}
+
+/** @param keys of the agent. @throws CountersignError UNUSABLE_KEY */
+export async function reportRequest(
+  holder: KeyHolder,
+  { keys }: Pick<AgentKeys, 'keys'>,
+): Promise<KeyReport> {
+  const { issuedAt, publicKey: oldKey, did } = holder
+  const thumbprint = keyThumbprint(oldKey)
+  const reported = keys.findLast((key) => key.keyThumbprint === thumbprint)
+  if (reported === undefined) {
+    throw new CountersignError('UNUSABLE_KEY', `${did} has never had the key of this agent.`)
+  }
+  const { sequence } = reported
+  const operation = { operation: 'compromised', sequence, oldKey, newKey: null } as const
+  return { sequence, issuedAt, signature: await holder.sign(messageOf(holder, operation)) }
 }
 
 function messageOf(

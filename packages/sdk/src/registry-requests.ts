@@ -60,6 +60,16 @@ export interface RotateRequest {
   readonly newSignature: string
 }
 
+/** The argument of `Registry.reportKey`; `Agent.reportKey` makes it. */
+export interface KeyReport {
+  /** The number of the key that signs, current or former. */
+  readonly sequence: number
+  /** Unix seconds. */
+  readonly issuedAt: number
+  /** By that key: 64 bytes in padded standard base64. */
+  readonly signature: string
+}
+
 /** The argument of `Registry.recover`; `Agent.recover` makes it. */
 export interface RecoverRequest {
   /** Such as `svc-recover-` and 32 hexadecimal characters. A secret until it is used. */

@@ -1,5 +1,6 @@
 import { KEY_PROOF_MAX_BYTES, type Naming } from '@countersign/protocol'
 import type { Static, TSchema } from 'typebox'
+import { changeKey, type KeyChange, signedBody } from './change-key.ts'
 import { discoverNaming } from './discover-naming.ts'
 import { CountersignError } from './errors.ts'
 import { abortedBy, claimError, isTransient, type MayRetry, wasNotProcessed } from './http/retry.ts'
@@ -14,6 +15,7 @@ import type {
   ClaimRequest,
   DirectoryProofRequest,
   GrantRequest,
+  KeyReport,
   RecoverRequest,
   RenounceRequest,
   RotateRequest,
@@ -227,8 +229,7 @@ export class Registry {
   }
 
   /**
-   * Sends the answer to a runtime challenge: the channel counts for another 30 days. Sign a challenge only if its
-   * audience is this service.
+   * Sends the answer to a runtime challenge: the channel counts for 30 more days. Sign it only if its audience is this service.
    * @throws CountersignError INVALID_SIGNATURE; NOT_FOUND if the owner has added no runtime channel
    */
   proveRuntime(
@@ -244,19 +245,18 @@ export class Registry {
   }
 
   /**
-   * Revokes the certificate of an agent with a signature by its own key. Sending it again does no harm.
+   * Gives up the certificate of an agent with a signature by its own key: it is suspended at once, and revoked after 72 hours unless
+   * its owner stops that. Sending it again does no harm.
    * @param did a DID or its 24-character tail
-   * @throws CountersignError INVALID_SIGNATURE, NOT_FOUND; CONFLICT if the agent has another key by now; FORBIDDEN if the key
-   *   was reported as compromised
+   * @throws CountersignError INVALID_SIGNATURE, NOT_FOUND; CONFLICT if the key has changed; FORBIDDEN if it was reported
    */
   renounce(
     did: string,
-    { sequence, issuedAt, signature }: RenounceRequest,
+    request: RenounceRequest,
     options: Pick<CallOptions, 'signal'> = {},
   ): Promise<Renounced> {
-    const body = { sequence, issuedAt, signature }
-    const read = this.#read(schemas.RENOUNCED)
-    return this.#changeKey(did, 'renounce', body, read, isTransient, options)
+    const change = { path: 'renounce', body: signedBody(request), mayRetry: isTransient }
+    return this.#changeKey(did, change, this.#read(schemas.RENOUNCED), options)
   }
 
   /** The keys of an agent, former and current, and its pending recovery. */
@@ -269,8 +269,7 @@ export class Registry {
   /**
    * Replaces the key of an agent with signatures by both keys. Sending it again does no harm.
    * @param did a DID or its 24-character tail
-   * @throws CountersignError INVALID_SIGNATURE, NOT_FOUND; CONFLICT if the key has changed; AGENT_NOT_ACTIVE;
-   *   KEY_ALREADY_CLAIMED
+   * @throws CountersignError INVALID_SIGNATURE, NOT_FOUND; CONFLICT if the key has changed; AGENT_NOT_ACTIVE; KEY_ALREADY_CLAIMED
    */
   rotateKey(
     did: string,
@@ -278,8 +277,8 @@ export class Registry {
     options: Pick<CallOptions, 'signal'> = {},
   ): Promise<Rotated> {
     const body = { newPublicKey, sequence, issuedAt, oldSignature, newSignature }
-    const read = this.#read(schemas.ROTATED)
-    return this.#changeKey(did, 'keys', body, read, isTransient, options)
+    const change = { path: 'keys', body, mayRetry: isTransient }
+    return this.#changeKey(did, change, this.#read(schemas.ROTATED), options)
   }
 
   /**
@@ -293,50 +292,51 @@ export class Registry {
     options: Pick<CallOptions, 'signal'> = {},
   ): Promise<Recovering> {
     const body = { recoveryToken, publicKey, sequence, issuedAt, signature }
-    const read = this.#read(schemas.RECOVERING)
-    return this.#changeKey(did, 'recover', body, read, isTransient, options)
+    const change = { path: 'recover', body, mayRetry: isTransient }
+    return this.#changeKey(did, change, this.#read(schemas.RECOVERING), options)
   }
 
   /**
    * Ends the recovery of an agent whose key is not lost. It retries only if the veto was certainly not processed.
    * @param did a DID or its 24-character tail
-   * @throws CountersignError INVALID_SIGNATURE, NOT_FOUND; CONFLICT if no recovery can be vetoed; FORBIDDEN if the key was
-   *   reported as compromised
+   * @throws CountersignError INVALID_SIGNATURE, NOT_FOUND; CONFLICT if no recovery can be vetoed; FORBIDDEN if the key was reported
    */
   vetoRecovery(
     did: string,
-    { sequence, issuedAt, signature }: VetoRequest,
+    request: VetoRequest,
     options: Pick<CallOptions, 'signal'> = {},
   ): Promise<Vetoed> {
-    const body = { sequence, issuedAt, signature }
-    const read = this.#read(schemas.VETOED)
-    return this.#changeKey(did, 'recovery/veto', body, read, wasNotProcessed, options)
+    const change = { path: 'recovery/veto', body: signedBody(request), mayRetry: wasNotProcessed }
+    return this.#changeKey(did, change, this.#read(schemas.VETOED), options)
   }
 
-  async #changeKey<T extends { readonly did: string }>(
+  /**
+   * Reports a key of an agent as compromised, with a signature by that key: nobody can use it any more. Sending it again does no harm.
+   * @param did a DID or its 24-character tail
+   * @throws CountersignError INVALID_SIGNATURE; NOT_FOUND if there is no such agent or key
+   */
+  reportKey(
     did: string,
-    path: string,
-    body: object,
-    reader: Read<T>,
-    mayRetry: MayRetry,
-    { signal }: Pick<CallOptions, 'signal'>,
+    request: KeyReport,
+    options: Pick<CallOptions, 'signal'> = {},
+  ): Promise<AgentKeys> {
+    const change = { path: 'keys/compromised', body: signedBody(request), mayRetry: isTransient }
+    return this.#changeKey(did, change, this.#read(schemas.AGENT_KEYS), options)
+  }
+
+  #changeKey<T extends { readonly did: string }>(
+    did: string,
+    change: KeyChange,
+    read: Read<T>,
+    options: Pick<CallOptions, 'signal'>,
   ): Promise<T> {
-    const reference = referenceTo(this.#naming, did)
-    const request = { path: `/api/v1/agent/${reference.segment}/${path}`, body }
-    const read = about(reference, reader, (changed) => changed.did)
-    try {
-      return await this.#client.send(request, read, mayRetry, signal)
-    } finally {
-      // Cached responses about this agent may be outdated now.
-      this.#client.clearCache()
-    }
+    return changeKey(this.#client, referenceTo(this.#naming, did), change, read, options)
   }
 
   /**
    * Uploads the signature of an agent over its own key set. Sending the same one again does no harm.
    * @param did a DID or its 24-character tail
-   * @throws CountersignError INVALID_SIGNATURE, NOT_FOUND; CONFLICT if the agent is not active, or a signature that is not older
-   *   is stored
+   * @throws CountersignError INVALID_SIGNATURE, NOT_FOUND; CONFLICT if the agent is not active, or a newer signature is stored
    */
   proveDirectory(
     did: string,

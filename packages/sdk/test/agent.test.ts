@@ -71,7 +71,7 @@ test('a token or label that cannot be one is refused before anything leaves', as
   }
 })
 
-test('an agent renounces its certificate, and its key can be claimed again', async (t) => {
+test('an agent renounces its certificate, and the owner gets the next one with another key', async (t) => {
   const service = await startTestService(t)
   const registry = registryOf(service)
   const { agent, key, did, ownerId } = await certifiedAgent(service, registry)
@@ -82,15 +82,17 @@ test('an agent renounces its certificate, and its key can be claimed again', asy
 
   const renounced = await agent.renounce()
 
-  const { statusChangedAt } = renounced
+  const { statusChangedAt, finalAt } = renounced
   const statusReason = 'renounced_by_agent'
-  assert.deepEqual(renounced, { did, status: 'revoked', statusReason, statusChangedAt })
+  assert.deepEqual(renounced, { did, status: 'suspended', statusReason, statusChangedAt, finalAt })
+  assert.ok(Date.parse(finalAt ?? '') > Date.now() + 71 * 3_600_000)
+  assert.deepEqual((await agent.keys()).renouncing, { finalAt })
   assert.deepEqual(await agent.renounce(), renounced)
-  assert.equal((await registry.lookup(did)).certificate.status, 'revoked')
+  assert.equal((await registry.lookup(did)).certificate.status, 'suspended')
   assert.equal((await registry.lookup(other.did)).certificate.status, 'active')
-  const claimed = await agent.claim(await service.operator.issueToken(ownerId))
+  const moved = new Agent({ registry, signer: await newKey() })
+  const claimed = await moved.claim(await service.operator.issueToken(ownerId))
   assert.notEqual(claimed.did, did)
-  assert.equal((await agent.whoami()).keySequence, 1)
 })
 
 test('an agent signs its key set, and the service serves it with the signature', async (t) => {

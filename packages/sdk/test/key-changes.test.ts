@@ -7,6 +7,7 @@ import { keyFromFile, recoverKeyFile, rotateKeyFile, writeKeyFile } from '@count
 import { jsonOf } from '../../../test/support/answer.ts'
 import { fileCleanup } from '../../../test/support/file-cleanup.ts'
 import { startTestService, type TestService, tempDir } from '../../../test/support/service.ts'
+import { setStatus } from '../../../test/support/set-status.ts'
 import { signInBy } from '../../../test/support/sign-in-by.ts'
 import { failsWith } from './support/fails.ts'
 
@@ -75,6 +76,31 @@ test('an agent recovers with a new key, and vetoes a recovery of a key that is n
   assert.deepEqual([recovering.did, recovering.keySequence], [did, 2])
   assert.deepEqual(await recovered.recover(token), recovering, 'the answer was lost')
   assert.equal((await recovered.whoami()).publicKey, recovered.publicKey)
+})
+
+test('an agent reports its key, also a former one, and of a DID that is revoked', async () => {
+  const { agent, key, did } = await withKeyFile()
+  await failsWith('NO_DID', new Agent({ registry, signer: key }).reportKey())
+  const stranger = new Agent({ registry, signer: await newKey(), did })
+  await failsWith('UNUSABLE_KEY', stranger.reportKey())
+  const next = await newKey()
+  await agent.rotateKey(next)
+  const former = new Agent({ registry, signer: key, did })
+  const states = async (reported: ReturnType<typeof former.reportKey>) =>
+    (await reported).keys.map(({ sequence, state }) => [sequence, state])
+  const one = [
+    [1, 'compromised'],
+    [2, 'current'],
+  ]
+  assert.deepEqual(await states(former.reportKey()), one)
+  assert.deepEqual(await states(former.reportKey()), one, 'again')
+  assert.equal((await registry.lookup(did, { fresh: true })).certificate.status, 'active')
+  await setStatus(service, did, 'revoked')
+  const both = [
+    [1, 'compromised'],
+    [2, 'compromised'],
+  ]
+  assert.deepEqual(await states(agent.reportKey()), both)
 })
 
 test('a key file is rotated: the new key is on disk before the request, and the former one stays', async () => {

@@ -177,17 +177,8 @@ class Agent:
                 raise CountersignError("UNUSABLE_KEY", f"{did} has another key than this agent.")
             sequence = int(current["keySequence"]) + 1
             issued_at = int(self._now())
-            lines = (
-                f"{self._naming.short_name}-rotate-v1",
-                self.registry.service,
-                did,
-                str(sequence),
-                self._key.thumbprint,
-                new_key.thumbprint,
-                str(issued_at),
-            )
-            # 0xFF never occurs in UTF-8, so no challenge can be these bytes.
-            message = b"\xff" + "\n".join(lines).encode("utf-8")
+            keys = (self._key.thumbprint, new_key.thumbprint)
+            message = self._key_operation("rotate", did, sequence, keys, issued_at)
             body = {
                 "newPublicKey": new_key.public_key,
                 "sequence": sequence,
@@ -202,6 +193,27 @@ class Agent:
             "keySequence": current["keySequence"],
             "keyChangedAt": current["keyChangedAt"],
         }
+
+    def report_key(self) -> Dict[str, Any]:
+        """Reports the key of this object as compromised: it verifies nowhere any more, and agents that have it are suspended.
+
+        Works for a key that the DID has or had, whatever its status. This cannot be undone.
+
+        :returns: the keys of the agent
+        :raises CountersignError: ``NO_DID``; ``UNUSABLE_KEY`` if the DID has never had this key
+        """
+        did = self._require_did()
+        own = self._key.thumbprint
+        path = f"/api/v1/agent/{quote(did, safe='')}/keys"
+        keys = self.registry.call("GET", path)["keys"]
+        sequences = [int(key["sequence"]) for key in keys if key["keyThumbprint"] == own]
+        if not sequences:
+            raise CountersignError("UNUSABLE_KEY", f"{did} has never had the key of this agent.")
+        issued_at = int(self._now())
+        message = self._key_operation("compromised", did, sequences[-1], (own, "-"), issued_at)
+        signature = _base64(self._key.sign(message))
+        body = {"sequence": sequences[-1], "issuedAt": issued_at, "signature": signature}
+        return self.registry.call("POST", f"{path}/compromised", body)
 
     def answer(self, challenge: str, audience: str) -> Answer:
         """Answers a challenge ``svc-challenge-v1:<audience>:<nonce>`` if its audience is the site that this agent talks to.
@@ -323,6 +335,15 @@ class Agent:
                 f"A challenge is well-formed Unicode without U+0000, of 1 to {_CHALLENGE_MAX_BYTES} bytes of UTF-8.",
             )
         return Answer(self._did, self.public_key, challenge, _base64(self._key.sign(message)))
+
+    def _key_operation(
+        self, name: str, did: str, sequence: int, keys: Tuple[str, str], issued_at: int
+    ) -> bytes:
+        """What a key signs about itself. ``keys``: the thumbprints of the old and the new one, ``-`` for none."""
+        operation = f"{self._naming.short_name}-{name}-v1"
+        lines = (operation, self.registry.service, did, str(sequence), *keys, str(issued_at))
+        # 0xFF never occurs in UTF-8, so no challenge can be these bytes.
+        return b"\xff" + "\n".join(lines).encode("utf-8")
 
     def _require_did(self) -> str:
         if self._did is not None:

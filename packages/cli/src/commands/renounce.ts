@@ -6,12 +6,13 @@ import { fields } from '../output.ts'
 
 const HELP = `
 Use it to leave an owner that you do not trust, for example if you were tricked into redeeming a stranger's claim token.
-The DID is revoked permanently, with the reason renounced_by_agent. The key can then be claimed for another owner.`
+The agent is suspended at once, with the reason renounced_by_agent, and revoked after 72 hours. Until then its owner can recover
+it with a new key, or report the key. Claim a new key with the token of your own owner: this key stays reserved until then.`
 
-/** `countersign renounce <did>`: revokes the agent's own certificate. */
+/** `countersign renounce <did>`: gives up the agent's own certificate. */
 export function renounceCommand(program: Command, cli: Invocation): void {
   takesKey(takesService(program.command('renounce')))
-    .description('permanently revoke your own certificate and DID')
+    .description('give up your own certificate and DID')
     .argument('<did>', 'your full DID (countersign whoami shows it); this cannot be undone')
     .addHelpText('after', HELP)
     .action((did: string) => renounce(did, cli))
@@ -22,12 +23,13 @@ async function renounce(did: string, cli: Invocation): Promise<void> {
   const signer = await cli.ownKey()
   const registry = cli.registry(naming)
   const renounced = await new Agent({ registry, signer, did }).renounce()
-  const { status, statusReason, statusChangedAt } = renounced
+  const { status, statusReason, statusChangedAt, finalAt } = renounced
   const rows = [
     ['DID', did],
     ['Status', status],
     ['Reason', statusReason ?? '-'],
     ['Since', statusChangedAt],
+    ...(finalAt === null ? [] : ([['Revoked on', finalAt]] as const)),
   ] as const
   const title = cli.heading(`${did} is ${status}`)
   cli.print(registry.rawOf(renounced), `${title}\n\n${fields(rows)}`)

@@ -204,6 +204,7 @@ export function keysOf(site: MockSite, agent: MockAgent): Omit<AgentKeys, 'did'>
       changedBy: i === 0 ? 'claim' : 'rotation',
     })),
     recovery: null,
+    renouncing: null,
   }
 }
 

@@ -4,7 +4,7 @@ import { startTestService } from '../../../../test/support/service.ts'
 import { certifiedCli, cliFor, errorIn } from '../support/cli.ts'
 
 suite('renounce', () => {
-  test('revokes the DID that is named, and no other one of the key', async (t) => {
+  test('suspends the DID that is named, and no other one of the key, and says when it is revoked', async (t) => {
     const service = await startTestService(t)
     const ownerId = await service.operator.addVerifiedOwner()
     const cli = await certifiedCli(t, service, ownerId)
@@ -14,13 +14,14 @@ suite('renounce', () => {
     const { code, stdout, stderr } = await cli.run('renounce', cli.did)
 
     assert.deepEqual([code, stderr], [0, ''])
-    assert.match(stdout, new RegExp(`^${cli.did} is revoked\n`))
+    assert.match(stdout, new RegExp(`^${cli.did} is suspended\n`))
     assert.match(stdout, /^ {2}Reason +renounced_by_agent$/m)
+    assert.match(stdout, /^ {2}Revoked on +\d{4}-/m)
     assert.equal((await cli.json<{ verified: boolean }>('lookup', second)).verified, true)
     const renounced = await cli.json('renounce', second)
     assert.deepEqual(
       [renounced.svcDid, renounced.status, renounced.statusReason],
-      [second, 'revoked', 'renounced_by_agent'],
+      [second, 'suspended', 'renounced_by_agent'],
     )
   })
 

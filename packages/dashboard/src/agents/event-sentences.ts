@@ -18,6 +18,8 @@ const SENTENCES: Readonly<
   'agent.suspended': (payload) => `Suspended.${reasonClause(payload)}`,
   'agent.reactivated': (payload) => `Reactivated.${reasonClause(payload)}`,
   'agent.revoked': revoked,
+  'agent.renounced': () =>
+    'The agent renounced its certificate: it is revoked after 72 hours, unless you recover it or report the key.',
   'agent.grade_changed': gradeChanged,
   'agent.key_compromised': () => 'The key was reported as compromised. Nobody can claim it again.',
   'agent.key_rotated': () => 'The agent replaced its key. You can contest this for 72 hours.',

@@ -10,6 +10,7 @@ const EVENT_TYPES = [
   'agent.suspended',
   'agent.reactivated',
   'agent.revoked',
+  'agent.renounced',
   'agent.grade_changed',
   'agent.key_rotated',
   'agent.key_contested',

@@ -5,7 +5,7 @@ import { apiKeySchema } from './api-keys.ts'
 import { exportedChannelSchema } from './channels.ts'
 import { publicKey, timestamp } from './formats.ts'
 import { exportedGrantIssuersSchema } from './grants.ts'
-import { agentKey, keyRecovery } from './keys.ts'
+import { agentKey, keyRecovery, keyRenouncing } from './keys.ts'
 import { openingSchema } from './log.ts'
 import {
   exportedAddressesSchema,
@@ -115,6 +115,7 @@ const exportedAgent = (naming: Naming) =>
       description: 'former and current, oldest first',
     }),
     recovery: nullable(exportedRecovery()),
+    renouncing: nullable(keyRenouncing()),
     history: Type.Array(eventSchema(), {
       description: 'newest first; former recoveries are among the events',
     }),

@@ -105,8 +105,11 @@ export type RecoveryReason = (typeof RECOVERY_REASONS)[number]
 export const CONTEST_REASONS = ['key_compromised', 'mistake'] as const
 export type ContestReason = (typeof CONTEST_REASONS)[number]
 
-/** The state of a key of an agent. `retired`: it was replaced. `compromised`: it was reported, for every agent that has it. */
-export const KEY_STATES = ['current', 'retired', 'compromised'] as const
+/**
+ * The state of a key of an agent. `retired`: it was replaced. `renounced`: it was replaced after it had renounced the agent, so
+ * that other owners can claim it. `compromised`: it was reported, for every agent that has it.
+ */
+export const KEY_STATES = ['current', 'retired', 'renounced', 'compromised'] as const
 /** How a key became the current one. */
 export const KEY_CHANGES = ['claim', 'rotation', 'recovery', 'contest'] as const
 export type KeyChange = (typeof KEY_CHANGES)[number]
@@ -131,6 +134,19 @@ export const keyRecovery = () =>
       keyThumbprint: nullable(keyThumbprint('of the new key; null: none yet')),
     },
     { description: 'A recovery that has not taken effect' },
+  )
+
+/** What follows from the current key having renounced the agent. */
+export const keyRenouncing = () =>
+  Type.Object(
+    {
+      finalAt: Type.String({
+        format: 'date-time',
+        description:
+          'when the agent is revoked; if a recovery was redeemed before, when that ends without a new key',
+      }),
+    },
+    { description: 'The current key has renounced the agent' },
   )
 
 /** A key that an agent has or had. */
@@ -159,6 +175,10 @@ export const agentKeysSchema = (naming: Naming) =>
         ...keyRecovery(),
         type: ['object', 'null'],
       }),
+      renouncing: Type.Unsafe<Static<ReturnType<typeof keyRenouncing>> | null>({
+        ...keyRenouncing(),
+        type: ['object', 'null'],
+      }),
     },
     { description: 'The keys of the agent' },
   )
@@ -180,6 +200,26 @@ export const contestRequestSchema = () =>
   )
 
 export type ContestRequest = Static<ReturnType<typeof contestRequestSchema>>
+
+/** `POST /api/v1/agent/{agent}/keys/compromised` */
+export const keyReportSchema = () =>
+  Type.Object(
+    {
+      sequence: keySequence('the number of the key that signs, current or former'),
+      issuedAt: issuedAt(),
+      signature: signature(),
+    },
+    { additionalProperties: false },
+  )
+
+export type KeyReport = Static<ReturnType<typeof keyReportSchema>>
+
+/** `POST /api/account/agents/{agent}/keys/compromised` */
+export const ownKeyReportSchema = () =>
+  Type.Object(
+    { sequence: keySequence('the number of the key, current or former') },
+    { additionalProperties: false },
+  )
 
 /** `POST /api/account/agents/{agent}/recovery` */
 export const startRecoveryRequestSchema = () =>

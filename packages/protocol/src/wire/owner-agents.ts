@@ -24,7 +24,7 @@ export const ownerAgentSchema = (naming: Naming) =>
       statusSetBy: Type.Enum([...STATUS_SETTERS], {
         type: 'string',
         description:
-          'who set it; agent: it renounced its certificate; service: its key was reported as compromised',
+          'who set it; agent: it renounced its certificate; service: its key was reported as compromised, or it renounced 72 hours before',
       }),
       updatedAt: timestamp(),
       hasAvatar: Type.Boolean({ description: 'false: the picture is generated from the DID' }),

@@ -16,7 +16,7 @@ export const renounceRequestSchema = () =>
 
 export type RenounceRequest = Static<ReturnType<typeof renounceRequestSchema>>
 
-/** The agent after it renounced its certificate. */
+/** An agent that has renounced its certificate. */
 export const renouncedSchema = (naming: Naming) =>
   Type.Object(
     {
@@ -24,8 +24,14 @@ export const renouncedSchema = (naming: Naming) =>
       status: status(),
       statusReason: nullable(Type.String()),
       statusChangedAt: timestamp(),
+      finalAt: nullable(
+        Type.String({
+          format: 'date-time',
+          description: 'when it is revoked; null: it is revoked',
+        }),
+      ),
     },
-    { description: 'The certificate is revoked' },
+    { description: 'The agent is suspended until `finalAt`, and then revoked' },
   )
 
 export type Renounced = Static<ReturnType<typeof renouncedSchema>>

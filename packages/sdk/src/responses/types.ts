@@ -190,13 +190,15 @@ export interface Claimed {
   readonly message: string
 }
 
-/** The certificate of an agent that renounced it. */
+/** The certificate of an agent that renounced it: suspended until `finalAt`, then revoked. */
 export interface Renounced {
   readonly did: string
   readonly status: AgentStatus
   /** `renounced_by_agent`, unless the certificate was revoked before. */
   readonly statusReason: string | null
   readonly statusChangedAt: string
+  /** When it is revoked, unless the owner stops that. Null: it is revoked. */
+  readonly finalAt: string | null
 }
 
 /** The signature of an agent over its key set, which the service serves with it. */
@@ -256,8 +258,11 @@ export interface AgentKeys {
     readonly from: string
     /** Null: it is the current key. */
     readonly until: string | null
-    /** `retired`: it was replaced. `compromised`: it was reported, for every agent that has it. */
-    readonly state: 'current' | 'retired' | 'compromised'
+    /**
+     * `retired`: it was replaced. `renounced`: it was replaced after it had renounced the agent. `compromised`: it was reported, for
+     * every agent that has it.
+     */
+    readonly state: 'current' | 'retired' | 'renounced' | 'compromised'
     /** How it became the current key. */
     readonly changedBy: 'claim' | 'rotation' | 'recovery' | 'contest'
   }[]
@@ -272,6 +277,8 @@ export interface AgentKeys {
     /** Of the new key. */
     readonly keyThumbprint: string | null
   } | null
+  /** The current key has renounced the agent, which is revoked at `finalAt` unless the owner stops that; null: it has not. */
+  readonly renouncing: { readonly finalAt: string } | null
 }
 
 /** A challenge with which one agent can prove that it is running. */

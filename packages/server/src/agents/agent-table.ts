@@ -134,6 +134,11 @@ export function unrevokedAgentsOfKey(db: Db, key: Uint8Array): Promise<AgentRow[
   return selectUnrevokedOfKey(db, { key })
 }
 
+/** All agents with this current key, of any owner and also revoked ones, in the order of their claims. */
+export function agentsOfKey(db: Db, key: Uint8Array): Promise<AgentRow[]> {
+  return db.selectFrom('agents').selectAll().where('public_key', '=', key).orderBy('seq').execute()
+}
+
 /** A page of an owner's agents that are suspended because the owner is, starting after `seq` = `after`. */
 export function agentsSuspendedWithOwner(
   db: Db,
@@ -214,6 +219,40 @@ export function touchAgent(
     .where('tail', '=', tail)
     .returningAll()
     .executeTakeFirst()
+}
+
+/** Records that the key of an agent has renounced it, with the sequence number of the event about it. */
+export async function setRenounced(
+  tx: Tx,
+  {
+    tail,
+    finalAt,
+    at,
+    version,
+  }: {
+    readonly tail: string
+    readonly finalAt: number
+    readonly at: number
+    readonly version: number
+  },
+): Promise<void> {
+  await tx.db
+    .updateTable('agents')
+    .set({ renounce_final_at: finalAt, updated_at: at, version })
+    .where('tail', '=', tail)
+    .execute()
+}
+
+/** @returns false, without a change, if the key of the agent has not renounced it */
+export async function clearRenounced(tx: Tx, tail: string): Promise<boolean> {
+  const cleared = await tx.db
+    .updateTable('agents')
+    .set({ renounce_final_at: null })
+    .where('tail', '=', tail)
+    .where('renounce_final_at', 'is not', null)
+    .returning('seq')
+    .execute()
+  return cleared.length > 0
 }
 
 interface GradeChange extends Pick<AgentRow, 'grade' | 'version'> {

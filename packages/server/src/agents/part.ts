@@ -31,7 +31,8 @@ import { keyHistoryRoute, keyRoutes, renounceRoute } from './keys/key-routes.ts'
 import { directoryProofRoute, keySetRoute } from './keys/key-set-routes.ts'
 import { ownKeyRoutes } from './keys/own-key-routes.ts'
 import { recover, vetoRecovery } from './keys/recover.ts'
-import { renounce } from './keys/renounce.ts'
+import { REVOKE_RENOUNCED, renounce, revokeRenounced } from './keys/renounce.ts'
+import { reportByKey } from './keys/report-key.ts'
 import { rotate } from './keys/rotate.ts'
 import { serviceDirectoryRoute } from './keys/service-directory-routes.ts'
 import { answerPlainLookups, identifyRoute, LOOKUP_URL, lookupRoute } from './lookup-routes.ts'
@@ -91,6 +92,7 @@ export async function openAgents(
         rotate: (reference, request) => rotate(keyDeps, reference, request),
         recover: (reference, request) => recover(keyDeps, reference, request),
         vetoRecovery: (reference, request) => vetoRecovery(keyDeps, reference, request),
+        reportKey: (reference, request) => reportByKey(keyDeps, reference, request),
       })
       identifyRoute(app, context)
       cardRoute(app, context, cards?.full ?? null)
@@ -119,6 +121,10 @@ export async function openAgents(
       ownAgentRoutes(app, { ...owners, deps: context })
       ownKeyRoutes(app, { ...owners, deps: keyDeps })
     },
-    jobs: { [REGRADE_OWNER]: continueRegrade, [COMPLETE_RECOVERY]: completeDueRecovery },
+    jobs: {
+      [REGRADE_OWNER]: continueRegrade,
+      [COMPLETE_RECOVERY]: completeDueRecovery,
+      [REVOKE_RENOUNCED]: revokeRenounced,
+    },
   }
 }

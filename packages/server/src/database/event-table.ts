@@ -11,6 +11,7 @@ export type AgentEventType =
   | 'agent.suspended'
   | 'agent.reactivated'
   | 'agent.revoked'
+  | 'agent.renounced'
   | 'agent.grade_changed'
   | 'agent.key_compromised'
   | 'agent.directory_proven'

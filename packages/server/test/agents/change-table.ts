@@ -28,6 +28,8 @@ interface Told {
   readonly payload: Payload
   /** The agent's status before it. */
   readonly from: AgentStatus
+  /** A key was reported, and nothing else tells the owner. */
+  readonly isReported: boolean
 }
 
 interface Row {
@@ -49,15 +51,20 @@ export const TABLE = {
   'agent.directory_proven': { log: null, notification: null },
   'agent.suspended': {
     log: 'status',
-    notification: ({ from }) => (from === 'suspended' ? null : 'agent_suspended'),
+    notification: ({ from, payload: { reason } }) =>
+      from === 'suspended' || reason === 'renounced_by_agent' ? null : 'agent_suspended',
   },
+  'agent.renounced': { log: null, notification: () => 'agent_renounced' },
   'agent.reactivated': { log: 'status', notification: null },
   'agent.revoked': { log: 'status', notification: () => 'agent_revoked' },
   'agent.grade_changed': { log: 'grade', by: 'service', notification: null },
   'agent.key_rotated': { log: 'key_rotated', by: 'agent', notification: keyChanged },
   'agent.key_recovered': { log: 'key_recovered', by: 'owner', notification: keyChanged },
   'agent.key_contested': { log: 'key_contested', by: 'owner', notification: keyChanged },
-  'agent.key_compromised': { log: null, notification: null },
+  'agent.key_compromised': {
+    log: null,
+    notification: ({ isReported }) => (isReported ? 'agent_key_changed' : null),
+  },
   'agent.key_recovery_started': {
     log: 'key_recovery_started',
     by: 'owner',
@@ -91,6 +98,8 @@ export interface Expected {
   readonly delay?: 'spread'
   /** The owner is notified of all their agents at once. */
   readonly isBulk?: boolean
+  /** A key is reported without another change of which the owner is notified. */
+  readonly isReported?: boolean
 }
 
 const SPREAD_MS = 15 * 60 * 1000
@@ -255,14 +264,14 @@ export class ChangeWatcher {
   async #assertNotified(
     agent: AgentRow,
     events: readonly EventRow[],
-    { isBulk = false }: Expected,
+    { isBulk = false, isReported = false }: Expected,
   ): Promise<void> {
     let from = this.#statusOfLast
     const wanted = events.flatMap((event) => {
       const { type, payload: recorded, seq } = event
       const payload = JSON.parse(recorded) as Payload
       const { notification }: Row = TABLE[type as ChangeType]
-      const kind = notification?.({ payload, from }) ?? null
+      const kind = notification?.({ payload, from, isReported }) ?? null
       if (payload.status !== undefined) from = payload.status as AgentStatus
       if (kind === null || (isBulk && payload.status !== undefined)) return []
       const reason = payload.reason ?? null

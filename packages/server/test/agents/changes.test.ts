@@ -6,7 +6,12 @@ import { certificateOf } from '../../../../test/support/agent-certificates.ts'
 import { type Answer, jsonOf } from '../../../../test/support/answer.ts'
 import { ask, post } from '../../../../test/support/ask.ts'
 import { newKey, type TestKey } from '../../../../test/support/key.ts'
-import { rotationBody, vetoBody } from '../../../../test/support/key-operations.ts'
+import {
+  renounceBody,
+  reportBody,
+  rotationBody,
+  vetoBody,
+} from '../../../../test/support/key-operations.ts'
 import { claimBody, startTestService, type TestService } from '../../../../test/support/service.ts'
 import { revokeAgents } from '../../src/agents/manage/revoke-all.ts'
 import { reactivateOwner, suspendOwner } from '../../src/agents/manage/suspend-owner.ts'
@@ -150,6 +155,56 @@ suite('a change of an agent', () => {
     )
     await expect({ types: ['agent.key_recovery_started'] }, () => begin('key_lost'))
     await expect({ types: ['agent.key_recovery_cancelled'] }, () => send('DELETE', '/recovery'))
+  })
+
+  test('by its key, which renounces it', async () => {
+    const agent = await start()
+    const { did, key, expect } = agent
+    await addRuntime(agent)
+    const body = renounceBody(service, did, { old: key, sequence: 1 }, clock.signed)
+    const evidence: JsonValue = { service: service.url, ...body }
+    const types: ChangeType[] = ['agent.renounced', 'agent.suspended', ...GRADE]
+    const renounced = { types, by: 'agent', signed: { evidence }, entry: 'suspended' } as const
+    await expect(renounced, async () =>
+      ok(await post(service, `/api/v1/agent/${did}/renounce`, body)),
+    )
+    await expect({ types: ['agent.revoked'], by: 'service', entry: 'invalid' }, async () =>
+      clock.advance(73),
+    )
+    assert.deepEqual(await dueFor(did), [], 'nothing is due any more')
+  })
+
+  test('by a report of its key, with a signature, after it has renounced it', async () => {
+    const { did, key, expect } = await start()
+    const old = { old: key, sequence: 1 }
+    const body = renounceBody(service, did, old, clock.signed)
+    const renounced: ChangeType[] = ['agent.renounced', 'agent.suspended', ...GRADE]
+    const signed = { evidence: { service: service.url, ...body } as JsonValue }
+    await expect({ types: renounced, by: 'agent', signed, entry: 'suspended' }, async () =>
+      ok(await post(service, `/api/v1/agent/${did}/renounce`, body)),
+    )
+    const report = reportBody(service, did, old, clock.signed)
+    const reported = {
+      types: ['agent.suspended', 'agent.key_compromised'] satisfies ChangeType[],
+      by: 'service',
+      signed: { evidence: { service: service.url, ...report } as JsonValue },
+      isReported: true,
+      entry: 'invalid',
+    } as const
+    await expect(reported, async () =>
+      ok(await post(service, `/api/v1/agent/${did}/keys/compromised`, report)),
+    )
+    assert.deepEqual(await dueFor(did), [], 'it is not revoked any more')
+  })
+
+  test('by a report of its key, while it is active, and of a former one', async () => {
+    const agent = await start()
+    const { key, expect, send } = agent
+    const report = (sequence: number) => () => send('POST', '/keys/compromised', { sequence })
+    await rotate(agent, key, newKey(), [])
+    await expect({ types: ['agent.key_compromised'], isReported: true }, report(1))
+    const types: ChangeType[] = ['agent.suspended', ...GRADE, 'agent.key_compromised']
+    await expect({ types, by: 'service', entry: 'invalid' }, report(2))
   })
 
   test('by a recovery, of a key that is lost', async () => {

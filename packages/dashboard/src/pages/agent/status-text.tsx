@@ -1,4 +1,4 @@
-import { KEY_COMPROMISED, type OwnerAgent } from '@countersign/protocol'
+import { KEY_COMPROMISED, type OwnerAgent, RENOUNCED_BY_AGENT } from '@countersign/protocol'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { reasonText } from '../../agents/reasons.ts'
@@ -15,7 +15,10 @@ export function StatusText({ agent }: { readonly agent: OwnerAgent }): ReactNode
     owner: 'you',
     operator: `the operator of ${name}`,
     agent: 'the agent itself',
-    service: `${name}, because its key was reported as compromised`,
+    service:
+      statusReason === RENOUNCED_BY_AGENT
+        ? `${name}, 72 hours after it renounced its certificate`
+        : `${name}, because its key was reported as compromised`,
   }[statusSetBy]
   const since = (
     <>
@@ -40,6 +43,16 @@ export function StatusText({ agent }: { readonly agent: OwnerAgent }): ReactNode
               Recover its key
             </Link>
             , or revoke the agent.
+          </>
+        )}
+        {statusSetBy === 'agent' && (
+          <>
+            {' '}
+            The agent is revoked 72 hours later.{' '}
+            <Link to="/agents/$did/keys" params={{ did }} className="text-accent underline">
+              Recover it with a new key
+            </Link>
+            , if it did not do this.
           </>
         )}
         {statusSetBy === 'operator' &&

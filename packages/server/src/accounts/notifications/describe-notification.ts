@@ -50,6 +50,11 @@ const TEXTS: Readonly<Record<NotificationKind, Describe>> = {
       link: agentLink(details, site),
     }
   },
+  agent_renounced: (details, site) => ({
+    title: 'An agent renounced its certificate',
+    text: `The agent is ${agentOf(details, site)}. It is suspended, and is revoked on ${minute(details.finalAt)}. If the agent did not do this, its key was stolen: recover the agent with a new key before then, and report the key as stolen.`,
+    link: agentLink(details, site),
+  }),
   agent_suspended: (details, site) => ({
     title: `An agent was suspended by ${BY[String(details.by)] ?? 'the service'}`,
     text: `The agent is ${agentOf(details, site)}.${reasonOf(details)} Its grade is E until it is active again.`,
@@ -152,6 +157,10 @@ const KEY_EVENTS: Readonly<Record<string, readonly [string, string]>> = {
   'agent.key_recovery_cancelled': [
     'The recovery of an agent’s key has ended without a new key',
     'You can start another one.',
+  ],
+  'agent.key_compromised': [
+    'A key of an agent was reported as compromised',
+    'It verifies nowhere, and nobody can claim it again. If it is the current key, recover the agent with a new one.',
   ],
   'agent.key_recovered': [
     'The recovered key of an agent took effect',

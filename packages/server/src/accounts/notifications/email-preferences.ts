@@ -27,6 +27,7 @@ const LABELS: Readonly<Record<NotificationKind, string | null>> = {
   // It would go to the same address.
   email_undeliverable: null,
   agent_key_changed: 'An agent’s key was replaced or is being recovered',
+  agent_renounced: 'An agent renounced its certificate',
   agent_revoked: 'An agent was revoked',
   agent_suspended: 'An agent was suspended',
   agents_revoked: 'All agents were revoked',

@@ -9,6 +9,7 @@ import {
   type StatusChange,
   setDirectoryProof,
   setGrade,
+  setRenounced,
   touchAgent,
   updateStatus,
 } from '../agent-table.ts'
@@ -136,6 +137,9 @@ async function writeColumns(
       return writeStatusColumns(tx, before, 'active', change, { version, at })
     case 'agent.revoked':
       return writeStatusColumns(tx, before, 'revoked', change, { version, at })
+    case 'agent.renounced':
+      await setRenounced(tx, { tail, finalAt: change.finalAt, at, version })
+      return { ...before, renounce_final_at: change.finalAt, updated_at: at, version }
     case 'agent.grade_changed':
       await setGrade(tx, { tail, grade: change.to, version })
       return { ...before, grade: change.to, version }

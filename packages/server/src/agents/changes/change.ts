@@ -12,6 +12,8 @@ export type Change =
   | StatusSet<'agent.suspended'>
   | StatusSet<'agent.reactivated'>
   | StatusSet<'agent.revoked'>
+  /** The current key gives the agent up. `agent.suspended` follows, and the revocation at `finalAt` (milliseconds since 1970). */
+  | { readonly type: 'agent.renounced'; readonly finalAt: number }
   | { readonly type: 'agent.grade_changed'; readonly to: Grade; readonly delay: LogDelay }
   | {
       readonly type: 'agent.key_rotated'
@@ -36,6 +38,8 @@ export type Change =
       readonly type: 'agent.key_compromised'
       readonly sequence: number
       readonly key: Uint8Array
+      /** The owner is notified of another change of this transaction, which tells them. */
+      readonly isSilent: boolean
     }
   | { readonly type: 'agent.key_recovery_started'; readonly reason: string }
   | {

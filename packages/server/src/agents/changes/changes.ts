@@ -79,7 +79,9 @@ export const RULES: { readonly [Type in ChangeType]: Rule<ChangeOf<Type>> } = {
     payload: statusPayload,
     log: logOfStatus,
     notification: (applied) => {
-      const isNew = applied.before.status !== 'suspended' && !applied.change.isBulk
+      const { before, change } = applied
+      // `agent.renounced` of the same transaction notifies of a suspension by the agent.
+      const isNew = before.status !== 'suspended' && !change.isBulk && change.setBy !== 'agent'
       return isNew ? notifyOfStatus('agent_suspended', applied) : null
     },
     statusEntry: 'regrade',
@@ -91,6 +93,14 @@ export const RULES: { readonly [Type in ChangeType]: Rule<ChangeOf<Type>> } = {
     notification: (applied) =>
       applied.change.isBulk ? null : notifyOfStatus('agent_revoked', applied),
     statusEntry: 'regrade',
+  },
+  'agent.renounced': {
+    payload: ({ change: { finalAt } }) => ({ finalAt: timestamp(finalAt) }),
+    notification: ({ change: { finalAt }, after: { tail, agent_id: agentId }, seq }) => ({
+      kind: 'agent_renounced',
+      subject: `${tail}:${seq}`,
+      details: { tail, agentId, finalAt },
+    }),
   },
   'agent.grade_changed': {
     payload: gradePayload,
@@ -139,6 +149,9 @@ export const RULES: { readonly [Type in ChangeType]: Rule<ChangeOf<Type>> } = {
   },
   'agent.key_compromised': {
     payload: ({ change }) => keyPayload(change.sequence, change.key),
+    // A revoked agent loses nothing by it, and its owner may have been erased.
+    notification: (applied) =>
+      applied.change.isSilent || applied.after.status === 'revoked' ? null : notifyOfKey(applied),
     statusEntry: 'invalidate',
   },
   'agent.key_recovery_started': {

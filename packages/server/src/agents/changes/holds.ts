@@ -1,4 +1,4 @@
-import { KEY_COMPROMISED } from '@countersign/protocol'
+import { type ErrorCode, KEY_COMPROMISED, RENOUNCED_BY_AGENT } from '@countersign/protocol'
 import { ownerById } from '../../accounts/owner-table.ts'
 import type { AgentRow, Db, Tx } from '../../database/database.ts'
 import { OWNER_SUSPENDED, unrevokedAgentsOfKey } from '../agent-table.ts'
@@ -14,23 +14,33 @@ import { type NewStatus, setStatus } from './set-status.ts'
 export interface Hold extends Pick<NewStatus, 'reason' | 'setBy'> {
   /** For people. */
   readonly message: string
+  /** Of the refusal to reactivate the agent. */
+  readonly code: ErrorCode
 }
 
-/** Finds what keeps an agent from being active: a compromised key, or a suspension of its key or of its owner. */
+/** What is refused to an agent that its current key has renounced. */
+export const RENOUNCED_MESSAGE =
+  'This key has renounced the agent. Recover it with a new key, or report the key.'
+
+/** Finds what keeps an agent from being active: a key that is compromised or has renounced it, or a suspension of its key or owner. */
 export async function holdOf(db: Db, agent: AgentRow): Promise<Hold | null> {
   if (await isCompromised(db, agent.public_key)) {
     const message = 'The key of this agent was reported as compromised. It cannot be reactivated.'
-    return { reason: KEY_COMPROMISED, setBy: 'service', message }
+    return { reason: KEY_COMPROMISED, setBy: 'service', message, code: 'FORBIDDEN' }
+  }
+  if (agent.renounce_final_at !== null) {
+    const message = RENOUNCED_MESSAGE
+    return { reason: RENOUNCED_BY_AGENT, setBy: 'agent', message, code: 'CONFLICT' }
   }
   const suspension = await suspensionOfKey(db, agent.public_key)
   if (suspension !== undefined) {
     const message = 'The operator suspended the key of this agent; only they can lift it.'
-    return { reason: suspension.reason, setBy: 'operator', message }
+    return { reason: suspension.reason, setBy: 'operator', message, code: 'FORBIDDEN' }
   }
   const owner = await ownerById(db, agent.owner_id)
   if (owner === undefined || owner.suspended_at === null) return null
   const message = 'The operator suspended the owner of this agent; only they can lift it.'
-  return { reason: OWNER_SUSPENDED, setBy: 'operator', message }
+  return { reason: OWNER_SUSPENDED, setBy: 'operator', message, code: 'FORBIDDEN' }
 }
 
 /**

@@ -1,6 +1,6 @@
-import { type AgentStatus, KEY_COMPROMISED } from '@countersign/protocol'
+import { type AgentStatus, type JsonValue, KEY_COMPROMISED } from '@countersign/protocol'
 import type { AgentRow, Tx } from '../../database/database.ts'
-import { unrevokedAgentsOfKey } from '../agent-table.ts'
+import { agentsOfKey, unrevokedAgentsOfKey } from '../agent-table.ts'
 import { endRecovery } from '../keys/end-recovery.ts'
 import { insertCompromisedKey, markCompromised, recoveriesTo } from '../keys/key-table.ts'
 import type { Change } from './change.ts'
@@ -45,41 +45,56 @@ export async function revokeAgent(
   revocation: Omit<NewStatus, 'to'>,
   at: number,
 ): Promise<string[]> {
-  const revoked = [agent]
+  const revoked = [agent.tail]
   await setStatus(tx, agent.tail, { to: 'revoked', ...revocation }, at)
   if (revocation.reason === KEY_COMPROMISED) {
     for (const sibling of await unrevokedAgentsOfKey(tx.db, agent.public_key)) {
       if (sibling.owner_id !== agent.owner_id) continue
       await setStatus(tx, sibling.tail, { to: 'revoked', ...revocation }, at)
-      revoked.push(sibling)
+      revoked.push(sibling.tail)
     }
-    await burnKey(tx, agent.public_key, at, revoked)
+    await burnKey(tx, agent.public_key, at)
   }
-  return revoked.map(({ tail }) => tail)
+  return revoked
+}
+
+/** The agent by which a key is reported. */
+export interface ReportedAgent {
+  readonly tail: string
+  /** What the log commits to if the report suspends the agent. */
+  readonly evidence?: JsonValue
+  /** The owner is notified of another change of the same transaction. */
+  readonly isSilent: boolean
 }
 
 /**
  * Burns a key: no agent with it stays verified, no pending recovery makes it current, and nobody can use it for an agent
- * again. Suspends the active agents that have it, of all owners.
+ * again. Suspends the agents that have it and are active or renounced, of all owners. A key that is burned already changes nothing.
  * @param at milliseconds since the Unix epoch
- * @param revoked agents that had the key and were revoked in this transaction
  */
 export async function burnKey(
   tx: Tx,
   key: Uint8Array,
   at: number,
-  revoked: readonly AgentRow[] = [],
+  reported: ReportedAgent | null = null,
 ): Promise<void> {
-  const agents = await unrevokedAgentsOfKey(tx.db, key)
-  const suspended = { to: 'suspended', reason: KEY_COMPROMISED, setBy: 'service' } as const
-  for (const { tail, status } of agents) {
-    if (status === 'active') await setStatus(tx, tail, suspended, at)
+  const agents = await agentsOfKey(tx.db, key)
+  const told = new Set(reported?.isSilent ? [reported.tail] : [])
+  for (const { tail, status, renounce_final_at: finalAt } of agents) {
+    if (status !== 'active' && finalAt === null) continue
+    const { evidence = null } = tail === reported?.tail ? reported : {}
+    const suspended = { to: 'suspended', reason: KEY_COMPROMISED, setBy: 'service' } as const
+    await setStatus(tx, tail, { ...suspended, evidence }, at)
+    if (status === 'active') told.add(tail)
   }
-  await markCompromised(tx, key)
-  for (const agent of [...revoked, ...agents]) {
+  const burned = await markCompromised(tx, key)
+  for (const agent of agents) {
     if (!(await insertCompromisedKey(tx, agent, at))) continue
-    const { tail, key_sequence: sequence } = agent
-    await changeAgent(tx, tail, { type: 'agent.key_compromised', sequence, key }, at)
+    burned.push({ tail: agent.tail, sequence: agent.key_sequence })
+  }
+  for (const { tail, sequence } of burned) {
+    const isSilent = told.has(tail)
+    await changeAgent(tx, tail, { type: 'agent.key_compromised', sequence, key, isSilent }, at)
   }
   const type = 'agent.key_recovery_cancelled'
   for (const { tail } of await recoveriesTo(tx.db, key)) {

@@ -191,6 +191,7 @@ const insert = prepared<NewAgent, object>((db, param) =>
     status_reason: null,
     status_set_by: 'owner',
     pair_slot: 0,
+    renounce_final_at: null,
     claimed_at: param('claimed_at'),
     status_changed_at: param('claimed_at'),
     updated_at: param('claimed_at'),

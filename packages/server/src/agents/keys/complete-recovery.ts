@@ -5,7 +5,13 @@ import { changeAgent } from '../changes/change-agent.ts'
 import { type Hold, holdOf } from '../changes/holds.ts'
 import { setStatus } from '../changes/set-status.ts'
 import { endRecovery } from './end-recovery.ts'
-import { currentSince, deleteRecovery, recoveryOf, suspensionOfKey } from './key-table.ts'
+import {
+  currentSince,
+  deleteRecovery,
+  keysOfAgent,
+  recoveryOf,
+  suspensionOfKey,
+} from './key-table.ts'
 import { assertUsable, type KeyReuse } from './key-use.ts'
 
 const CANCELLED = 'agent.key_recovery_cancelled'
@@ -58,12 +64,16 @@ async function isUsable(
   }
 }
 
-/** Reactivates an agent that is suspended because its key was burned, unless the operator has suspended that key, or the owner. */
+/**
+ * Reactivates an agent that is suspended because its key was burned or has renounced it, unless the operator has suspended that key,
+ * or the owner.
+ */
 async function liftSuspension(tx: Tx, before: AgentRow, at: number): Promise<void> {
   const agent = await agentByTail(tx.db, before.tail)
   if (agent?.status !== 'suspended') return
-  if (agent.status_set_by !== 'service' || agent.status_reason !== KEY_COMPROMISED) return
-  const hold = (await suspensionOfFormer(tx.db, before)) ?? (await holdOf(tx.db, agent))
+  const isBurned = agent.status_set_by === 'service' && agent.status_reason === KEY_COMPROMISED
+  if (!isBurned && before.renounce_final_at === null) return
+  const hold = (await suspensionOfFormer(tx.db, agent)) ?? (await holdOf(tx.db, agent))
   if (hold === null) {
     await setStatus(tx, agent.tail, { to: 'active', reason: null, setBy: 'owner' }, at)
     return
@@ -72,11 +82,19 @@ async function liftSuspension(tx: Tx, before: AgentRow, at: number): Promise<voi
   await setStatus(tx, agent.tail, { to: 'suspended', reason, setBy }, at)
 }
 
-/** The operator's suspension of the key that the agent had: it applies to the agent until the operator lifts it. */
+/**
+ * The operator's suspension of a key that the agent had: it applies to the agent until the operator lifts it. A rotation needs an
+ * active agent, so no suspension of a key before one concerns the agent.
+ */
 async function suspensionOfFormer(
   db: Db,
-  { public_key: key }: AgentRow,
+  agent: AgentRow,
 ): Promise<Pick<Hold, 'reason' | 'setBy'> | null> {
-  const suspension = await suspensionOfKey(db, key)
-  return suspension === undefined ? null : { reason: suspension.reason, setBy: 'operator' }
+  const former = (await keysOfAgent(db, agent)).slice(0, -1)
+  for (const { public_key: key, changed_by: changedBy } of former.toReversed()) {
+    const suspension = await suspensionOfKey(db, key)
+    if (suspension !== undefined) return { reason: suspension.reason, setBy: 'operator' }
+    if (changedBy === 'rotation') return null
+  }
+  return null
 }

@@ -9,6 +9,7 @@ import type { AgentRow, Tx } from '../../database/database.ts'
 import { afterCommit } from '../../http/errors.ts'
 import type { CoreDeps } from '../../secrets/core-deps.ts'
 import { changeAgent } from '../changes/change-agent.ts'
+import { RENOUNCED_MESSAGE } from '../changes/holds.ts'
 import { burnKey } from '../changes/set-status.ts'
 import { requireOwn, tailOf } from '../find-agent.ts'
 import { type AgentKey, currentSince, keysOfAgent } from './key-table.ts'
@@ -22,7 +23,8 @@ export interface ContestDeps extends Pick<CoreDeps, 'db' | 'site' | 'now'> {
 /**
  * Contests the rotations of an agent's key after the last good one: every later key is burned. With the reason
  * `key_compromised`, the last good key is burned too, because it may have signed the hostile rotation, and the agent is suspended
- * until it is recovered. With `mistake`, the last good key becomes current again, under the next sequence number.
+ * until it is recovered. With `mistake`, the last good key becomes current again, under the next sequence number; not if the key
+ * has renounced the agent.
  * @param reference the agent's DID or its tail
  * @throws CodedError VALIDATION_ERROR, NOT_FOUND; FORBIDDEN if the owner is suspended; AGENT_NOT_ACTIVE if the agent is revoked;
  *   CONFLICT if no rotation of the last 72 hours has replaced that key; KEY_ALREADY_CLAIMED if it cannot become current again
@@ -55,19 +57,17 @@ async function contestInTransaction(
   const keys = await keysOfAgent(tx.db, agent)
   const lastGood = assertContestable(keys, sequence, now())
   const later = keys.filter((key) => key.sequence > sequence)
+  const told = { tail: agent.tail, isSilent: true }
   const contested = { type: 'agent.key_contested', lastGoodSequence: sequence, reason } as const
   if (reason === 'mistake') {
+    if (agent.renounce_final_at !== null) throw conflict(RENOUNCED_MESSAGE)
     await assertRestorable(tx, agent, lastGood, keyReuse, at)
     await changeAgent(tx, agent.tail, { ...contested, newKey: lastGood.public_key }, at)
-    for (const key of later) await burnFormer(tx, agent, key, at)
+    for (const key of later) await burnKey(tx, key.public_key, at, told)
     return
   }
   await changeAgent(tx, agent.tail, { ...contested, newKey: null }, at)
-  for (const key of [lastGood, ...later]) {
-    // For the current key, this also appends the event.
-    if (key.state === 'current') await burnKey(tx, key.public_key, at)
-    else await burnFormer(tx, agent, key, at)
-  }
+  for (const key of [lastGood, ...later]) await burnKey(tx, key.public_key, at, told)
 }
 
 /** @throws CodedError CONFLICT */
@@ -107,12 +107,4 @@ async function assertRestorable(
   const use = await keyUseOf(tx.db, wanted, agent.tail, at)
   const refusal = keyUseRefusal(keyReuse, { ...use, isOwnFormerKey: false })
   if (refusal !== null) throw refusal
-}
-
-/** Burns a key that the agent no longer uses. */
-async function burnFormer(tx: Tx, agent: AgentRow, key: AgentKey, at: number): Promise<void> {
-  if (key.state === 'compromised') return
-  const { sequence, public_key: publicKey } = key
-  await burnKey(tx, publicKey, at)
-  await changeAgent(tx, agent.tail, { type: 'agent.key_compromised', sequence, key: publicKey }, at)
 }

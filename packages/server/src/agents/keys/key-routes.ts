@@ -2,6 +2,8 @@ import {
   type AgentKeys,
   agentKeysSchema,
   errorSchema,
+  type KeyReport,
+  keyReportSchema,
   type Naming,
   type RecoverRequest,
   type RecoverResponse,
@@ -31,11 +33,12 @@ export interface KeyRouteDeps {
   readonly rotate: (reference: string, request: RotateRequest) => Promise<Rotated>
   readonly recover: (reference: string, request: RecoverRequest) => Promise<RecoverResponse>
   readonly vetoRecovery: (reference: string, request: VetoRequest) => Promise<Vetoed>
+  readonly reportKey: (reference: string, request: KeyReport) => Promise<AgentKeys>
 }
 
 const KEYS = '/api/v1/agent/:agent/keys'
 
-/** The keys of an agent, former and current, and its pending recovery. */
+/** The keys of an agent, former and current, and what is pending. */
 export function keyHistoryRoute(app: App, deps: ReadDeps & { readonly db: Database }): void {
   publicRead(app, deps.site.naming, {
     url: KEYS,
@@ -100,6 +103,20 @@ export function keyRoutes(app: App, naming: Naming, deps: KeyRouteDeps): void {
       return deps.vetoRecovery(request.params.agent, request.body)
     },
   })
+  app.post(`${KEYS}/compromised`, {
+    schema: {
+      operationId: 'reportKey',
+      summary:
+        'Report a key as compromised, with a signature by it, whatever the status of the agent',
+      ...shared,
+      body: keyReportSchema(),
+      response: { 200: agentKeysSchema(naming), ...errors },
+    },
+    handler: (request, reply) => {
+      reply.header('cache-control', 'no-store')
+      return deps.reportKey(request.params.agent, request.body)
+    },
+  })
 }
 
 export interface RenounceRouteDeps {
@@ -112,7 +129,8 @@ export function renounceRoute(app: App, { naming, renounce }: RenounceRouteDeps)
   app.post('/api/v1/agent/:agent/renounce', {
     schema: {
       operationId: 'renounce',
-      summary: "Revoke a certificate permanently, with the agent's own key",
+      summary:
+        "Give up a certificate with the agent's own key: suspended, and revoked after 72 hours",
       tags: ['claim'],
       params: ownAgentParam(),
       body: renounceRequestSchema(),

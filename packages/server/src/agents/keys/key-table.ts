@@ -117,12 +117,32 @@ async function insertFormerKey(
   return inserted.length > 0
 }
 
-/** Marks a key as compromised for all agents that no longer use it. */
-export async function markCompromised(tx: Tx, key: Uint8Array): Promise<void> {
-  await tx.db
+/** Marks a key as compromised for all agents that no longer use it. @returns where it was not yet, in a fixed order */
+export async function markCompromised(
+  tx: Tx,
+  key: Uint8Array,
+): Promise<Pick<AgentKeyRow, 'tail' | 'sequence'>[]> {
+  const marked = await tx.db
     .updateTable('agent_keys')
     .set({ state: 'compromised' })
     .where('public_key', '=', key)
+    .where('state', '<>', 'compromised')
+    .returning(['tail', 'sequence'])
+    .execute()
+  return marked.sort((a, b) => a.sequence - b.sequence || (a.tail < b.tail ? -1 : 1))
+}
+
+/** Marks a key that has renounced an agent wherever the agent has had it: it is not reserved to the owner. */
+export async function markRenounced(
+  tx: Tx,
+  { tail, public_key }: Pick<AgentRow, 'tail' | 'public_key'>,
+): Promise<void> {
+  await tx.db
+    .updateTable('agent_keys')
+    .set({ state: 'renounced' })
+    .where('tail', '=', tail)
+    .where('public_key', '=', public_key)
+    .where('state', '=', 'retired')
     .execute()
 }
 
@@ -137,14 +157,14 @@ export interface NewKey {
 }
 
 /**
- * Replaces the current key of an agent by a new one with the next sequence number. The former key is recorded as retired,
- * unless it was reported as compromised.
+ * Replaces the current key of an agent by a new one with the next sequence number. The former key is recorded as retired, or
+ * as renounced if it has renounced the agent, unless it was reported as compromised.
  * @returns false, without a change, if `agent.key_sequence` is not that of the current key
  * @throws Error if another agent that is not revoked has the key and label
  */
 export async function replaceCurrentKey(
   tx: Tx,
-  agent: CurrentKey,
+  agent: CurrentKey & Pick<AgentRow, 'renounce_final_at'>,
   { publicKey, changedBy, at, version }: NewKey,
 ): Promise<boolean> {
   const updated = await tx.db
@@ -164,6 +184,7 @@ export async function replaceCurrentKey(
     .execute()
   if (updated.length === 0) return false
   await insertFormerKey(tx, agent, 'retired', at)
+  if (agent.renounce_final_at !== null) await markRenounced(tx, agent)
   return true
 }
 

@@ -21,7 +21,7 @@ export interface KeyUse {
   readonly isPairReserved: boolean
   /** Whether another owner has an agent with this key that is not revoked. */
   readonly isHeldByOtherOwner: boolean
-  /** Whether an agent of another owner has replaced this key. */
+  /** Whether an agent of another owner has replaced this key, which had not renounced it. */
   readonly isReservedByOtherOwner: boolean
   /** Whether the agent itself has replaced this key. Only a contest brings it back. */
   readonly isOwnFormerKey: boolean
@@ -110,7 +110,8 @@ const QUESTIONS: Readonly<Record<keyof KeyUse, (wanted: WantedInSql) => RawBuild
   isHeldByOtherOwner: ({ key, owner }) => sql`select 1 from agents
     where public_key = ${key} and owner_id <> ${owner} and status <> 'revoked'`,
   isReservedByOtherOwner: ({ key, owner }) => sql`${replacedKeys(key)} and owner_id <> ${owner}`,
-  isOwnFormerKey: ({ key, tail }) => sql`${replacedKeys(key)} and agents.tail = ${tail}`,
+  isOwnFormerKey: ({ key, tail }) => sql`select 1 from agent_keys
+    where public_key = ${key} and tail = ${tail} and state in ('retired', 'renounced')`,
   isKeyCompromised: ({ key }) => sql`select 1 from agent_keys
     where public_key = ${key} and state = 'compromised'`,
   isKeySuspended: ({ key }) => sql`select 1 from suspended_keys where public_key = ${key}`,

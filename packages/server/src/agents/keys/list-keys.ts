@@ -13,7 +13,7 @@ import { type AgentKey, currentSince, keysOfAgent, recoveryOf } from './key-tabl
 import { requireAgent } from './signed-operation.ts'
 
 /**
- * All keys of an agent, oldest first, and its pending recovery.
+ * All keys of an agent, oldest first, its pending recovery, and when it is revoked if its key has renounced it.
  * @throws CodedError NOT_FOUND
  */
 export async function listKeys(
@@ -28,7 +28,12 @@ export async function listKeys(
     keyChangedAt: timestamp(currentSince(agent)),
     keys: keys.map(describeKey),
     recovery: await pendingRecovery(db.read, tail),
+    renouncing: renouncingOf(agent),
   }
+}
+
+function renouncingOf({ renounce_final_at: finalAt }: AgentRow): AgentKeys['renouncing'] {
+  return finalAt === null ? null : { finalAt: timestamp(finalAt) }
 }
 
 function describeKey(key: AgentKey): AgentKeys['keys'][number] {
@@ -62,7 +67,7 @@ function describeRecovery(row: KeyRecoveryRow): NonNullable<AgentKeys['recovery'
 export async function exportKeys(
   db: Db,
   agent: AgentRow,
-): Promise<Pick<AccountExport['agents'][number], 'keys' | 'recovery'>> {
+): Promise<Pick<AccountExport['agents'][number], 'keys' | 'recovery' | 'renouncing'>> {
   const keys = await keysOfAgent(db, agent)
   const recovery = await recoveryOf(db, agent.tail)
   return {
@@ -75,5 +80,6 @@ export async function exportKeys(
             tokenExpiresAt: timestamp(recovery.token_expires_at),
             tokenUsedAt: timestampOrNull(recovery.token_used_at),
           },
+    renouncing: renouncingOf(agent),
   }
 }

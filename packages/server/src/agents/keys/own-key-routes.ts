@@ -2,10 +2,12 @@ import {
   agentKeysSchema,
   contestRequestSchema,
   emptyBody,
+  ownKeyReportSchema,
   recoveryTokenSchema,
   startRecoveryRequestSchema,
 } from '@countersign/protocol'
 import {
+  forApiKeys,
   noContent,
   type OwnerRouteContext,
   ownerSchema,
@@ -15,9 +17,10 @@ import type { App } from '../../http/server.ts'
 import { OWN_AGENT, ownAgentParam } from '../find-agent.ts'
 import { contest } from './contest.ts'
 import type { KeyReuse } from './key-use.ts'
+import { reportByOwner } from './report-key.ts'
 import { cancelRecovery, reissueToken, startRecovery } from './start-recovery.ts'
 
-/** Registers the routes by which the signed-in owner contests rotations and recovers keys. All need a recent sign-in. */
+/** Registers the routes by which the signed-in owner contests rotations and recovers keys, which need a recent sign-in, and reports keys. */
 export function ownKeyRoutes(
   app: App,
   { deps, authenticator }: OwnerRouteContext<OwnerDeps & { readonly keyReuse: KeyReuse }>,
@@ -34,6 +37,21 @@ export function ownKeyRoutes(
     handler: async (request) => {
       const { ownerId } = await authenticator.requireRecentSession(request)
       return contest(deps, ownerId, request.params.agent, request.body)
+    },
+  })
+
+  app.post(`${OWN_AGENT}/keys/compromised`, {
+    schema: ownerSchema({
+      ...forApiKeys('agents:status'),
+      operationId: 'reportOwnKey',
+      summary: 'Report a current or former key of an agent as compromised',
+      params: ownAgentParam(),
+      body: ownKeyReportSchema(),
+      response: { 200: agentKeysSchema(naming) },
+    }),
+    handler: async (request) => {
+      const { ownerId } = await authenticator.owner(request)
+      return reportByOwner(deps, ownerId, request.params.agent, request.body.sequence)
     },
   })
 

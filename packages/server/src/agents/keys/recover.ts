@@ -14,6 +14,7 @@ import type { AgentRow, KeyRecoveryRow, Tx } from '../../database/database.ts'
 import { scheduleJob } from '../../database/jobs/job-table.ts'
 import { hashToken } from '../../secrets/hash-token.ts'
 import { changeAgent } from '../changes/change-agent.ts'
+import { RENOUNCED_MESSAGE } from '../changes/holds.ts'
 import { tailOf } from '../find-agent.ts'
 import { completeRecovery } from './complete-recovery.ts'
 import { COMPLETE_RECOVERY, endRecovery, recoveryJobOf } from './end-recovery.ts'
@@ -166,8 +167,8 @@ function scheduleCompletion(
  * Ends a recovery for the holder of the current key, which the owner took for lost. Only a recovery with the reason `key_lost` can
  * be vetoed.
  * @param reference the agent's DID or its tail
- * @throws CodedError VALIDATION_ERROR, NOT_FOUND, INVALID_SIGNATURE; CONFLICT if `sequence` is not that of the current key, or no
- *   recovery can be vetoed; FORBIDDEN if the key was reported as compromised
+ * @throws CodedError VALIDATION_ERROR, NOT_FOUND, INVALID_SIGNATURE; CONFLICT if `sequence` is not that of the current key, it has
+ *   renounced the agent, or no recovery can be vetoed; FORBIDDEN if the key was reported as compromised
  */
 export async function vetoRecovery(
   deps: KeyOperationDeps,
@@ -209,6 +210,7 @@ async function vetoInTransaction(
   if (await isCompromised(tx.db, veto.key)) {
     throw new CodedError('FORBIDDEN', 'This key was reported as compromised: it cannot veto.')
   }
+  if (agent.renounce_final_at !== null) throw new CodedError('CONFLICT', RENOUNCED_MESSAGE)
   if ((await recoveryOf(tx.db, veto.tail)) === undefined) {
     throw new CodedError('CONFLICT', 'No recovery of this agent is pending.')
   }

@@ -1,16 +1,20 @@
 import {
   CodedError,
   type JsonValue,
+  RENOUNCE_DELAY_MS,
   RENOUNCED_BY_AGENT,
   type Renounced,
   type RenounceRequest,
 } from '@countersign/protocol'
 import { didOfAgent } from '../../base/site.ts'
-import { timestamp } from '../../base/timestamp.ts'
-import type { AgentRow, Tx } from '../../database/database.ts'
-import { revokeAgent } from '../changes/set-status.ts'
+import { timestamp, timestampOrNull } from '../../base/timestamp.ts'
+import type { AgentRow, JobRow, Tx } from '../../database/database.ts'
+import { cancelJob, scheduleJob } from '../../database/jobs/job-table.ts'
+import { agentByTail, clearRenounced } from '../agent-table.ts'
+import { type AgentEffect, changeAgent, isOfCurrentKey } from '../changes/change-agent.ts'
+import { revokeAgent, setStatus } from '../changes/set-status.ts'
 import { tailOf } from '../find-agent.ts'
-import { isCompromised } from './key-table.ts'
+import { isCompromised, markRenounced, recoveryOf } from './key-table.ts'
 import {
   assertRecent,
   assertSigned,
@@ -19,14 +23,18 @@ import {
   requireAgent,
 } from './signed-operation.ts'
 
+/** The kind of job that revokes an agent that its key has renounced. */
+export const REVOKE_RENOUNCED = 'revoke-renounced'
+
 type RenounceDeps = Pick<KeyOperationDeps, 'db' | 'site' | 'now' | 'ed25519'>
 
 /**
- * Revokes an agent at the request of the holder of its key, so that an agent that was tricked into a stranger's claim can
- * leave. The key is not burned. If the agent is revoked already, nothing changes: a retry after a lost response succeeds.
+ * Gives up an agent at the request of the holder of its key, so that an agent that was tricked into a stranger's claim can leave:
+ * suspends it at once, and revokes it after 72 hours. Until then its owner can recover it with a new key, or report the key, because
+ * the holder may be a thief. The key is not burned. Repeating it changes nothing, so a retry after a lost response succeeds.
  * @param reference the agent's DID or its tail
  * @throws CodedError VALIDATION_ERROR, NOT_FOUND, INVALID_SIGNATURE; CONFLICT if `sequence` is not that of the current key;
- *   FORBIDDEN if the key was reported as compromised, because a thief must not end the owner's DID
+ *   FORBIDDEN if the key was reported as compromised, because the owner decides what becomes of the DID
  */
 export async function renounce(
   deps: RenounceDeps,
@@ -48,8 +56,8 @@ export async function renounce(
   )
   const agent = await db.write(async (tx) => {
     const evidence = { service: site.baseUrl, sequence, issuedAt, signature }
-    const revocation = { sequence, publicKey, evidence, at: now() }
-    await revokeRenounced(tx, await requireAgent(tx.db, tail), revocation)
+    const request = { sequence, publicKey, evidence, at: now() }
+    await beginRenouncing(tx, await requireAgent(tx.db, tail), request)
     return requireAgent(tx.db, tail)
   })
   return {
@@ -57,10 +65,11 @@ export async function renounce(
     status: agent.status,
     statusReason: agent.status_reason,
     statusChangedAt: timestamp(agent.status_changed_at),
+    finalAt: timestampOrNull(agent.renounce_final_at),
   }
 }
 
-async function revokeRenounced(
+async function beginRenouncing(
   tx: Tx,
   agent: AgentRow,
   signed: {
@@ -70,19 +79,67 @@ async function revokeRenounced(
     readonly at: number
   },
 ): Promise<void> {
-  const { key_sequence: current } = agent
+  const { tail, key_sequence: current } = agent
   // The key may have changed since the signature was verified.
   const isCurrent = Buffer.compare(agent.public_key, signed.publicKey) === 0
   if (!isCurrent || current !== signed.sequence) {
     throw new CodedError('CONFLICT', `The current key of this agent has the sequence ${current}.`)
   }
-  if (agent.status === 'revoked') return
+  if (agent.status === 'revoked' || agent.renounce_final_at !== null) return
   if (await isCompromised(tx.db, agent.public_key)) {
     throw new CodedError(
       'FORBIDDEN',
       'This key was reported as compromised: it cannot end a certificate.',
     )
   }
-  const { evidence } = signed
-  await revokeAgent(tx, agent, { reason: RENOUNCED_BY_AGENT, setBy: 'agent', evidence }, signed.at)
+  const { evidence, at } = signed
+  const finalAt = at + RENOUNCE_DELAY_MS
+  await changeAgent(tx, tail, { type: 'agent.renounced', finalAt }, at)
+  const suspension = { to: 'suspended', reason: RENOUNCED_BY_AGENT, setBy: 'agent' } as const
+  await setStatus(tx, tail, { ...suspension, evidence }, at)
+  await scheduleEnd(tx, tail, finalAt)
+}
+
+function jobOf(tail: string): string {
+  return `${REVOKE_RENOUNCED}:${tail}`
+}
+
+function scheduleEnd(tx: Tx, tail: string, at: number): Promise<void> {
+  return scheduleJob(tx, { id: jobOf(tail), kind: REVOKE_RENOUNCED, subject: tail, run_at: at })
+}
+
+/**
+ * A job that revokes an agent 72 hours after its key has renounced it. A recovery that was redeemed before is waited for: its end is
+ * either a new key, or makes the job due again. Runs once, on any node.
+ */
+export async function revokeRenounced(
+  tx: Tx,
+  { subject: tail }: JobRow,
+  at: number,
+): Promise<void> {
+  const agent = await agentByTail(tx.db, tail)
+  if (agent === undefined || agent.renounce_final_at === null) return
+  const recovery = await recoveryOf(tx.db, tail)
+  if (recovery !== undefined && recovery.new_key !== null) return
+  await markRenounced(tx, agent)
+  await revokeAgent(tx, agent, { reason: RENOUNCED_BY_AGENT, setBy: 'service' }, at)
+}
+
+/** A new key, the burning of the current one or a revocation ends the renouncing. After a recovery without a new key it is due again. */
+export const renouncingOfChangedAgent: AgentEffect = {
+  on: [
+    'agent.revoked',
+    'agent.key_recovered',
+    'agent.key_compromised',
+    'agent.key_recovery_cancelled',
+  ],
+  makes: [],
+  async run(tx, changed) {
+    const { change, after } = changed
+    const { tail, renounce_final_at: finalAt } = after
+    if (finalAt === null) return
+    if (change.type === 'agent.key_recovery_cancelled') return scheduleEnd(tx, tail, finalAt)
+    if (change.type === 'agent.key_compromised' && !isOfCurrentKey(changed)) return
+    if (await clearRenounced(tx, tail)) await cancelJob(tx, jobOf(tail))
+  },
 }

@@ -10,6 +10,7 @@ import { didOfAgent, type Site } from '../../base/site.ts'
 import { timestamp } from '../../base/timestamp.ts'
 import type { AgentRow, Db, Tx } from '../../database/database.ts'
 import { changeAgent } from '../changes/change-agent.ts'
+import { RENOUNCED_MESSAGE } from '../changes/holds.ts'
 import { tailOf } from '../find-agent.ts'
 import { currentSince, keysOfAgent } from './key-table.ts'
 import { assertUsable } from './key-use.ts'
@@ -36,8 +37,8 @@ interface Rotation {
  * Replaces the current key of an active agent by a new one, at once. Both keys sign the same bytes. Of concurrent rotations, one
  * succeeds. Repeating a rotation that succeeded changes nothing and returns the same, so a retry after a lost response is safe.
  * @param reference the agent's DID or its tail
- * @throws CodedError VALIDATION_ERROR, NOT_FOUND, CONFLICT if `sequence` is not the next one, INVALID_SIGNATURE,
- *   AGENT_NOT_ACTIVE, KEY_ALREADY_CLAIMED
+ * @throws CodedError VALIDATION_ERROR, NOT_FOUND, CONFLICT if `sequence` is not the next one or the key has
+ *   renounced the agent, INVALID_SIGNATURE, AGENT_NOT_ACTIVE, KEY_ALREADY_CLAIMED
  */
 export async function rotate(
   deps: KeyOperationDeps,
@@ -130,6 +131,7 @@ async function rotateInTransaction(
   if (Buffer.compare(current, oldKey) !== 0) {
     throw new CodedError('CONFLICT', 'The key of this agent has changed meanwhile.')
   }
+  if (agent.renounce_final_at !== null) throw new CodedError('CONFLICT', RENOUNCED_MESSAGE)
   if (agent.status !== 'active') {
     throw new CodedError(
       'AGENT_NOT_ACTIVE',

@@ -45,7 +45,8 @@ export function startRecovery(
       )
     }
     await changeAgent(tx, tail, { type: 'agent.key_recovery_started', reason }, at)
-    if (reason === KEY_COMPROMISED) await burnKey(tx, agent.public_key, at)
+    if (reason !== KEY_COMPROMISED) return
+    await burnKey(tx, agent.public_key, at, { tail, isSilent: true })
   })
 }
 

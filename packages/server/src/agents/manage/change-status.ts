@@ -44,7 +44,8 @@ export function assertReason(reason: string | null): void {
  * end, apply to the agent's key. A revocation with the reason `key_compromised` burns the key.
  * @returns the agent's status after the change
  * @throws CodedError VALIDATION_ERROR if the transition is not allowed, NOT_FOUND, or FORBIDDEN if the agent's key or owner
- *   keeps it from being reactivated, or the owner tries to reactivate an agent that the operator suspended
+ *   keeps it from being reactivated, or the owner tries to reactivate an agent that the operator suspended, or CONFLICT if its key
+ *   has renounced it
  */
 export async function changeStatus(
   deps: ChangeStatusDeps,
@@ -88,7 +89,7 @@ async function changeKeySuspension(
   for (const { public_key: key } of await keysOfAgent(tx.db, agent)) {
     isLifted = (await liftKeySuspension(tx, key, reason, at)) || isLifted
   }
-  return isLifted && agent.status !== 'suspended'
+  return isLifted && (agent.status !== 'suspended' || agent.renounce_final_at !== null)
 }
 
 async function changeCheckedStatus(
@@ -115,7 +116,7 @@ async function assertMayReactivate(
   by: StatusRequest['by'],
 ): Promise<void> {
   const hold = await holdOf(tx.db, agent)
-  if (hold !== null) throw new CodedError('FORBIDDEN', hold.message)
+  if (hold !== null) throw new CodedError(hold.code, hold.message)
   if (by === 'owner' && agent.status_set_by === 'operator') {
     throw new CodedError('FORBIDDEN', 'The operator suspended this agent; only they can lift it.')
   }

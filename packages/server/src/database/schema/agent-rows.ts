@@ -36,6 +36,8 @@ export interface AgentRow {
   status_set_by: StatusActor
   /** 0 until revoked, then `seq`: makes (public_key, agent_id) unique among agents that are not revoked. */
   pair_slot: number
+  /** When an agent that its key has renounced is revoked; null: it has not. */
+  renounce_final_at: number | null
   claimed_at: number
   status_changed_at: number
   updated_at: number

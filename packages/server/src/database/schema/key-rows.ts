@@ -7,8 +7,11 @@ export interface AgentKeyRow {
   sequence: number
   /** 32 bytes. */
   public_key: Uint8Array
-  /** `retired` concerns this agent only. `compromised` concerns the key, whichever agents have or had it. */
-  state: 'retired' | 'compromised'
+  /**
+   * `retired` and `renounced` concern this agent only. A `renounced` key is not reserved to its owner. `compromised` concerns the
+   * key, whichever agents have or had it.
+   */
+  state: 'retired' | 'renounced' | 'compromised'
   valid_from: number
   valid_until: number
   /** How it became current; null: by the claim. */

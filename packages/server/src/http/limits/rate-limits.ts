@@ -87,6 +87,7 @@ const LIMITS_BY_OPERATION: Readonly<Record<string, readonly RateLimit[]>> = {
   rotateKey: [verifications],
   recoverKey: [verifications],
   vetoRecovery: [verifications],
+  reportKey: [verifications],
   addCheckpoint: [LIMITS.witness],
 }
 

@@ -29,7 +29,7 @@ export function hooksOf<T>(hooks: T | T[] | undefined): T[] {
  */
 const EXEMPT_OPERATIONS = new Set([
   ...['healthz', 'readyz', 'lookup', 'identify'],
-  ...['revokeAgent', 'suspendAgent', 'revokeAllAgents', 'contestKeys', 'signOut'],
+  ...['revokeAgent', 'suspendAgent', 'revokeAllAgents', 'contestKeys', 'reportOwnKey', 'signOut'],
 ])
 
 const LIMITER_BY_OPERATION: Readonly<Record<string, LimiterName>> = {
@@ -43,6 +43,7 @@ const LIMITER_BY_OPERATION: Readonly<Record<string, LimiterName>> = {
   rotateKey: 'claims',
   recoverKey: 'claims',
   vetoRecovery: 'claims',
+  reportKey: 'claims',
   accountStream: 'streams',
   statusFeed: 'feeds',
   setAvatar: 'pictures',

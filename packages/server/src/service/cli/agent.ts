@@ -1,8 +1,16 @@
-import { type AgentStatus, CodedError, didOf, parseDidOrTail } from '@countersign/protocol'
-import type { Command } from 'commander'
+import {
+  type AgentStatus,
+  CodedError,
+  didOf,
+  type Naming,
+  parseDidOrTail,
+  type Tail,
+} from '@countersign/protocol'
+import { type Command, InvalidArgumentError } from 'commander'
 import { ownerById } from '../../accounts/owner-table.ts'
 import { agentByTail, agentsAfter, agentsOfOwner } from '../../agents/agent-table.ts'
 import { suspensionOfKey } from '../../agents/keys/key-table.ts'
+import { reportByOperator } from '../../agents/keys/report-key.ts'
 import { changeStatus } from '../../agents/manage/change-status.ts'
 import type { Env } from '../../base/config.ts'
 import { timestamp } from '../../base/timestamp.ts'
@@ -50,6 +58,50 @@ export function agentCommands(program: Command, env: Env): void {
         change(env, did, to, options.reason ?? null, command),
       )
   }
+
+  agent
+    .command('report-key')
+    .description(
+      'report a key as compromised: every agent with it is suspended, nobody can use it again',
+    )
+    .argument('<did>', 'the DID that has or had the key, or its last 24 characters')
+    .option('--sequence <n>', 'the number of the key; default: the current key', parseSequence)
+    .action((did: string, options: ReportOptions, command: Command) =>
+      reportKey(env, did, options, command),
+    )
+}
+
+interface ReportOptions {
+  readonly sequence?: number
+}
+
+async function reportKey(
+  env: Env,
+  reference: string,
+  { sequence = null }: { readonly sequence?: number | null },
+  command: Command,
+): Promise<void> {
+  const reported = await withData(env, async ({ db, settings, now }) => {
+    const tail = requireTail(settings.naming, reference)
+    const number = await reportByOperator({ db, now }, tail, sequence)
+    const { status } = (await agentByTail(db.read, tail)) as AgentRow
+    return { did: didOf(settings.naming, tail), sequence: number, status }
+  })
+  const { did, sequence: number, status } = reported
+  const text = `Key ${number} of ${did} is burned: nobody can use it any more. The agent is ${status}.`
+  print(command, reported, text)
+}
+
+function parseSequence(text: string): number {
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text)
+  throw new InvalidArgumentError('It is the number of a key, from 1.')
+}
+
+/** @throws CodedError VALIDATION_ERROR */
+function requireTail(naming: Naming, reference: string): Tail {
+  const tail = parseDidOrTail(naming, reference)
+  if (tail !== null) return tail
+  throw new CodedError('VALIDATION_ERROR', `A DID is ${naming.didPrefix} and 24 characters.`)
 }
 
 async function change(
@@ -60,13 +112,7 @@ async function change(
   command: Command,
 ): Promise<void> {
   const { did, status, keySuspended } = await withData(env, async ({ db, settings, now }) => {
-    const tail = parseDidOrTail(settings.naming, reference)
-    if (tail === null) {
-      throw new CodedError(
-        'VALIDATION_ERROR',
-        `A DID is ${settings.naming.didPrefix} and 24 characters.`,
-      )
-    }
+    const tail = requireTail(settings.naming, reference)
     const request = { tail, to, reason, by: 'operator' } as const
     const status = await changeStatus({ db, now }, request)
     const key = (await agentByTail(db.read, tail))?.public_key

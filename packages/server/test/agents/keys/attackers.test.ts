@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { assertRefused } from '../../../../../test/support/answer.ts'
 import { newKey } from '../../../../../test/support/key.ts'
-import { rotateTo } from '../../../../../test/support/key-operations.ts'
+import { renounceWith, reportWith, rotateTo } from '../../../../../test/support/key-operations.ts'
 import {
   claimAgent,
   startTestService,
@@ -76,7 +76,69 @@ test("with the agent's key: a rotation, which the owner contests or recovers fro
   await assertEnded(service, other.theirs, REPORTED)
 })
 
-test('with a key that was rotated away: nothing', async () => {
+test("with the agent's key: a renouncing, which the owner stops for 72 hours", async () => {
+  const { owner, key, theirs, did, rotated } = await withAgent()
+  const thief = await service.operator.addVerifiedOwner()
+  const renounced = await renounceWith(service, did, { old: key, sequence: 1 }, clock.signed)
+  assert.equal(renounced.status, 200, renounced.text)
+  const stolen = await claimKey(service, thief, key, 'x')
+  assertRefused(stolen, 409, 'KEY_ALREADY_CLAIMED')
+  const reported = await owner.post(`${AGENTS}/${did}/keys/compromised`, { sequence: 1 })
+  assert.equal(reported.status, 200, reported.text)
+  await assertEnded(service, key, REPORTED)
+  const token = await startRecovery(owner, did, 'key_compromised')
+  await recoverWith(service, did, { token, next: theirs, sequence: 2 }, clock.signed)
+  clock.advance(100)
+  await rotated()
+  await assertProves(service, theirs, did)
+  const late = await claimKey(service, thief, key, 'x')
+  assertRefused(late, 409, 'KEY_ALREADY_CLAIMED', /compromised/)
+})
+
+test("with the agent's key: a rotation and a renouncing, both of which the owner contests", async () => {
+  const { owner, key, theirs, did } = await withAgent()
+  await rotateTo(service, did, { old: key, next: theirs, sequence: 2 }, clock.signed)
+  const renounced = await renounceWith(service, did, { old: theirs, sequence: 2 }, clock.signed)
+  assert.equal(renounced.status, 200, renounced.text)
+  const contested = await owner.post(
+    `${AGENTS}/${did}/keys/contest`,
+    contestBody('key_compromised'),
+  )
+  assert.equal(contested.status, 200, contested.text)
+  clock.advance(100)
+  service.tick()
+  assert.deepEqual(await statusOf(service, did), ['suspended', 'key_compromised'])
+})
+
+test('with the key, after it has renounced the agent: nothing but a report', async () => {
+  const { owner, key, theirs, did } = await withAgent()
+  await startRecovery(owner, did, 'key_lost')
+  await renounceWith(service, did, { old: key, sequence: 1 }, clock.signed)
+  const rotation = { old: key, next: theirs, sequence: 2 }
+  for (const refused of [
+    await rotateTo(service, did, rotation, clock.signed),
+    await veto(service, did, { old: key, sequence: 1 }, clock.signed),
+  ]) {
+    assertRefused(refused, 409, 'CONFLICT', /renounced/)
+  }
+  const reported = await reportWith(service, did, { old: key, sequence: 1 }, clock.signed)
+  assert.equal(reported.status, 200, reported.text)
+  assert.deepEqual(await statusOf(service, did), ['suspended', 'key_compromised'])
+})
+
+test('with a key of a revoked agent: a claim, until somebody reports it', async () => {
+  const { owner, key, did } = await withAgent()
+  assert.equal((await owner.post(`${AGENTS}/${did}/revoke`)).status, 200)
+  const thief = await service.operator.addVerifiedOwner()
+  const stolen = await claimAgent(service, thief, key)
+  await assertProves(service, key, stolen)
+  const reported = await owner.post(`${AGENTS}/${did}/keys/compromised`, { sequence: 1 })
+  assert.equal(reported.status, 200, reported.text)
+  await assertEnded(service, key, REPORTED)
+  assert.deepEqual(await statusOf(service, stolen), ['suspended', 'key_compromised'])
+})
+
+test('with a key that was rotated away: nothing but a report, which burns that key only', async () => {
   const { ownerId, key, theirs, did } = await withAgent()
   const next = newKey()
   await rotateTo(service, did, { old: key, next, sequence: 2 }, clock.signed)
@@ -93,6 +155,9 @@ test('with a key that was rotated away: nothing', async () => {
     'INVALID_SIGNATURE',
   )
   assert.notEqual(thief, ownerId)
+  const reported = await reportWith(service, did, { old: key, sequence: 1 }, clock.signed)
+  assert.equal(reported.status, 200, reported.text)
+  await assertProves(service, next, did)
 })
 
 test('with the key, while it is recovered as lost: a veto, until the owner reports it as compromised', async () => {

@@ -18,7 +18,12 @@ import { completeRecovery } from '../../../src/agents/keys/complete-recovery.ts'
 import { contest } from '../../../src/agents/keys/contest.ts'
 import { keysOfAgent, recoveryOf } from '../../../src/agents/keys/key-table.ts'
 import { recover, vetoRecovery } from '../../../src/agents/keys/recover.ts'
-import { renounce } from '../../../src/agents/keys/renounce.ts'
+import { REVOKE_RENOUNCED, renounce, revokeRenounced } from '../../../src/agents/keys/renounce.ts'
+import {
+  reportByKey,
+  reportByOperator,
+  reportByOwner,
+} from '../../../src/agents/keys/report-key.ts'
 import { rotate } from '../../../src/agents/keys/rotate.ts'
 import type { KeyOperationDeps } from '../../../src/agents/keys/signed-operation.ts'
 import {
@@ -30,6 +35,7 @@ import { changeStatus } from '../../../src/agents/manage/change-status.ts'
 import { siteOf } from '../../../src/base/site.ts'
 import type { Database } from '../../../src/database/database.ts'
 import { appendAgentEvent } from '../../../src/database/event-table.ts'
+import { takeJob } from '../../../src/database/jobs/job-table.ts'
 import { current, DELAY, KeyModel, type Operation, TOKEN_LIFETIME } from './key-model.ts'
 
 const START = 1_800_000_000_000
@@ -85,7 +91,14 @@ function nextOperation(next: (bound: number) => number, model: KeyModel): Operat
     { op: 'operator-reactivate', agent },
     { op: 'wait', hours: [0.1, 0.2, 24, 73][next(4)] as number },
     { op: 'wait', hours: 73 },
-    next(4) === 0 ? { op: 'renounce', agent } : { op: 'veto', agent },
+    { op: 'finish', agent },
+    {
+      op: 'report',
+      agent,
+      sequence,
+      by: (['key', 'owner', 'operator'] as const)[next(3)] ?? 'key',
+    },
+    next(2) === 0 ? { op: 'renounce', agent } : { op: 'veto', agent },
     { op: 'revoke', agent, reason: next(2) === 0 ? null : reason },
   ]
   return choices[next(choices.length)] as Operation
@@ -120,11 +133,14 @@ export async function compareWithModel(world: ModelWorld, seed: number): Promise
     const operation = nextOperation(next, model)
     const real = await run.apply(operation, model)
     const before = keysIn(model)
+    const revoked = revokedIn(model)
     const expected = model.apply(operation)
     log.push(`${JSON.stringify(operation)} ${expected}`)
     assert.equal(real, expected, `seed ${seed}:\n${log.join('\n')}`)
     const isReplaced = operation.op === 'complete' && keysIn(model) > before
-    outcomes.push(`${operation.op} ${isReplaced ? 'replaced' : expected}`)
+    const isRevoked = operation.op === 'finish' && revokedIn(model) > revoked
+    const effect = isReplaced ? 'replaced' : isRevoked ? 'revoked' : expected
+    outcomes.push(`${operation.op} ${effect}`)
   }
   assert.deepEqual(await run.stored(), storedIn(model), `seed ${seed}:\n${log.join('\n')}`)
   return outcomes
@@ -134,12 +150,17 @@ function keysIn({ state }: KeyModel): number {
   return state.agents.reduce((sum, { keys }) => sum + keys.length, 0)
 }
 
+function revokedIn({ state }: KeyModel): number {
+  return state.agents.filter(({ status }) => status === 'revoked').length
+}
+
 function storedIn({ state }: KeyModel): unknown[] {
   for (const agent of state.agents) {
     // An active agent always has a valid current key.
     if (agent.status === 'active') assert.equal(current(agent).state, 'current')
   }
-  return state.agents.map(({ status, by, reason, keys, recovery }) => ({
+  return state.agents.map(({ status, by, reason, keys, recovery, finalAt }) => ({
+    finalAt,
     status,
     by,
     reason,
@@ -231,6 +252,13 @@ class Run {
         return this.#complete(tail)
       case 'renounce':
         return renounce(deps, tail, { sequence, ...signed })
+      case 'finish':
+        return this.#finish(tail)
+      case 'report': {
+        if (each.by === 'owner') return reportByOwner(deps, session.ownerId, tail, each.sequence)
+        if (each.by === 'operator') return reportByOperator(deps, tail, each.sequence)
+        return reportByKey(deps, tail, { sequence: each.sequence, ...signed })
+      }
       case 'revoke':
         return status('revoked', 'owner', each.reason)
       case 'suspend':
@@ -250,6 +278,22 @@ class Run {
       const recovery = await recoveryOf(tx.db, tail)
       if ((recovery?.effective_at ?? Number.POSITIVE_INFINITY) > this.#now()) return
       await completeRecovery(tx, tail, 'owner', this.#now())
+    })
+  }
+
+  /** What the job does, if it is due. */
+  async #finish(tail: Tail): Promise<void> {
+    await this.#world.db.write(async (tx) => {
+      const id = `${REVOKE_RENOUNCED}:${tail}`
+      const job = await tx.db
+        .selectFrom('jobs')
+        .selectAll()
+        .where('id', '=', id)
+        .where('run_at', '<=', this.#now())
+        .executeTakeFirst()
+      if (job === undefined) return
+      await takeJob(tx, job)
+      await revokeRenounced(tx, job, this.#now())
     })
   }
 
@@ -284,6 +328,7 @@ class Run {
       const recovery = await recoveryOf(read, tail)
       const newKey = recovery?.new_key ?? null
       stored.push({
+        finalAt: agent.renounce_final_at,
         status: agent.status,
         by: agent.status_set_by,
         reason: agent.status_reason,

@@ -7,11 +7,13 @@ const HOUR = 3_600_000
 const WINDOW = 72 * HOUR
 export const TOKEN_LIFETIME = HOUR / 6
 export const DELAY = 72 * HOUR
+const RENOUNCE_DELAY = 72 * HOUR
 const COMPROMISED = 'key_compromised'
+const RENOUNCED = 'renounced_by_agent'
 
 interface ModelKey {
   readonly key: number
-  state: 'current' | 'retired' | 'compromised'
+  state: 'current' | 'retired' | 'renounced' | 'compromised'
   readonly by: 'claim' | 'rotation' | 'recovery' | 'contest'
   /** When it was replaced or burned. */
   until: number
@@ -33,6 +35,8 @@ export interface ModelAgent {
   reason: string | null
   keys: ModelKey[]
   recovery: ModelRecovery | null
+  /** When it is revoked, because its current key has renounced it. */
+  finalAt: number | null
 }
 
 export type Operation =
@@ -50,11 +54,17 @@ export type Operation =
     }
   | {
       readonly op:
-        | ('reissue' | 'veto' | 'cancel' | 'renounce' | 'complete')
+        | ('reissue' | 'veto' | 'cancel' | 'renounce' | 'finish' | 'complete')
         | ('suspend' | 'reactivate' | 'operator-suspend' | 'operator-reactivate')
       readonly agent: number
     }
   | { readonly op: 'revoke'; readonly agent: number; readonly reason: string | null }
+  | {
+      readonly op: 'report'
+      readonly agent: number
+      readonly sequence: number
+      readonly by: 'key' | 'owner' | 'operator'
+    }
   | { readonly op: 'claim'; readonly owner: number; readonly key: number; readonly label: string }
   | { readonly op: 'wait'; readonly hours: number }
 
@@ -75,7 +85,7 @@ export class KeyModel {
   add(owner: number, label: string, key: number): void {
     const keys: ModelKey[] = [{ key, state: 'current', by: 'claim', until: 0 }]
     const status = { status: 'active', by: 'owner', reason: null } as const
-    this.state.agents.push({ owner, label, ...status, keys, recovery: null })
+    this.state.agents.push({ owner, label, ...status, keys, recovery: null, finalAt: null })
   }
 
   /** @returns `ok`, or the code of the error */
@@ -114,6 +124,10 @@ export class KeyModel {
         return this.#complete(agent)
       case 'renounce':
         return this.#renounce(agent)
+      case 'finish':
+        return this.#finish(agent)
+      case 'report':
+        return this.#report(agent, each.sequence)
       case 'revoke':
         return this.#revoke(agent, each.reason)
       case 'suspend':
@@ -136,6 +150,7 @@ export class KeyModel {
   }
 
   #rotate(agent: ModelAgent, key: number): string {
+    if (agent.finalAt !== null) return 'CONFLICT'
     if (agent.status !== 'active') return 'AGENT_NOT_ACTIVE'
     if (this.#isTaken(agent, agent.owner, agent.label, key)) return 'KEY_ALREADY_CLAIMED'
     this.#replace(agent, key, 'rotation')
@@ -151,6 +166,7 @@ export class KeyModel {
     if (later.some(({ by }) => by !== 'rotation')) return 'CONFLICT'
     if (this.now - good.until >= WINDOW) return 'CONFLICT'
     if (reason === 'mistake') {
+      if (agent.finalAt !== null) return 'CONFLICT'
       const own = this.#isTaken(agent, agent.owner, agent.label, good.key, true)
       if (own) return 'KEY_ALREADY_CLAIMED'
       this.#replace(agent, good.key, 'contest')
@@ -188,6 +204,7 @@ export class KeyModel {
 
   #veto(agent: ModelAgent): string {
     if (this.state.burned.includes(current(agent).key)) return 'FORBIDDEN'
+    if (agent.finalAt !== null) return 'CONFLICT'
     if (agent.recovery === null) return 'CONFLICT'
     agent.recovery = null
     return 'ok'
@@ -198,10 +215,11 @@ export class KeyModel {
     if (recovery?.key == null || recovery.effectiveAt > this.now) return 'ok'
     agent.recovery = null
     if (this.#isTaken(agent, agent.owner, agent.label, recovery.key)) return 'ok'
-    const old = current(agent).key
+    const isRenounced = agent.finalAt !== null
     this.#replace(agent, recovery.key, 'recovery')
-    if (agent.status !== 'suspended' || agent.by !== 'service') return 'ok'
-    if (this.state.suspended.includes(old)) Object.assign(agent, { by: 'operator', reason: null })
+    if (agent.status !== 'suspended') return 'ok'
+    if (agent.by !== 'service' && !isRenounced) return 'ok'
+    if (this.#isStillSuspended(agent)) Object.assign(agent, { by: 'operator', reason: null })
     else Object.assign(agent, { status: 'active', by: 'owner', reason: null })
     return 'ok'
   }
@@ -209,8 +227,43 @@ export class KeyModel {
   #renounce(agent: ModelAgent): string {
     if (agent.status === 'revoked') return 'ok'
     if (this.state.burned.includes(current(agent).key)) return 'FORBIDDEN'
-    this.#end(agent, 'agent', 'renounced_by_agent')
+    if (agent.finalAt !== null) return 'ok'
+    Object.assign(agent, { status: 'suspended', by: 'agent', reason: RENOUNCED })
+    agent.finalAt = this.now + RENOUNCE_DELAY
     return 'ok'
+  }
+
+  /** What the job does. */
+  #finish(agent: ModelAgent): string {
+    if (agent.finalAt === null || agent.finalAt > this.now) return 'ok'
+    if (agent.recovery?.key != null) return 'ok'
+    this.#release(agent)
+    this.#end(agent, 'service', RENOUNCED)
+    return 'ok'
+  }
+
+  #report(agent: ModelAgent, sequence: number): string {
+    const key = agent.keys[sequence - 1]
+    if (key === undefined) return 'NOT_FOUND'
+    this.#burn(key.key)
+    return 'ok'
+  }
+
+  /** Whether the operator has suspended a key that the agent had since its last rotation. */
+  #isStillSuspended({ keys }: ModelAgent): boolean {
+    for (const { key, by } of keys.slice(0, -1).toReversed()) {
+      if (this.state.suspended.includes(key)) return true
+      if (by === 'rotation') return false
+    }
+    return false
+  }
+
+  /** The key that has renounced the agent is not reserved to its owner. */
+  #release(agent: ModelAgent): void {
+    const { key } = current(agent)
+    for (const each of agent.keys) {
+      if (each.key === key && each.state === 'retired') each.state = 'renounced'
+    }
   }
 
   #revoke(agent: ModelAgent, reason: string | null): string {
@@ -230,6 +283,8 @@ export class KeyModel {
 
   #reactivate(agent: ModelAgent, by: 'owner' | 'operator'): string {
     if (agent.status !== 'suspended') return 'VALIDATION_ERROR'
+    if (this.state.burned.includes(current(agent).key)) return 'FORBIDDEN'
+    if (agent.finalAt !== null) return 'CONFLICT'
     if (this.#isHeld(current(agent).key)) return 'FORBIDDEN'
     if (by === 'owner' && agent.by === 'operator') return 'FORBIDDEN'
     Object.assign(agent, { status: 'active', by, reason: null })
@@ -250,7 +305,8 @@ export class KeyModel {
   #operatorReactivate(agent: ModelAgent): string {
     if (this.#lift(current(agent).key)) return 'ok'
     const lifted = agent.keys.filter(({ key }) => this.#lift(key))
-    if (lifted.length > 0 && agent.status !== 'suspended') return 'ok'
+    const isHeld = agent.status === 'suspended' && agent.finalAt === null
+    if (lifted.length > 0 && !isHeld) return 'ok'
     return this.#reactivate(agent, 'operator')
   }
 
@@ -272,9 +328,11 @@ export class KeyModel {
       if (agent.recovery?.key === key) agent.recovery = null
       for (const each of agent.keys.slice(0, -1)) if (each.key === key) each.state = 'compromised'
     }
-    for (const agent of this.#holders(key)) {
-      if (agent.status === 'active') {
+    for (const agent of this.state.agents) {
+      if (current(agent).key !== key) continue
+      if (agent.status === 'active' || agent.finalAt !== null) {
         Object.assign(agent, { status: 'suspended', by: 'service', reason: COMPROMISED })
+        agent.finalAt = null
       }
       this.#mark(current(agent))
     }
@@ -285,12 +343,14 @@ export class KeyModel {
   }
 
   #end(agent: ModelAgent, by: ModelAgent['by'], reason: string | null): void {
-    Object.assign(agent, { status: 'revoked', by, reason, recovery: null })
+    Object.assign(agent, { status: 'revoked', by, reason, recovery: null, finalAt: null })
   }
 
   #replace(agent: ModelAgent, key: number, by: ModelKey['by']): void {
     const old = current(agent)
     if (old.state === 'current') Object.assign(old, { state: 'retired', until: this.now })
+    if (agent.finalAt !== null) this.#release(agent)
+    agent.finalAt = null
     agent.keys.push({ key, state: 'current', by, until: 0 })
   }
 
@@ -319,7 +379,9 @@ export class KeyModel {
         if (agent.owner !== owner || agent.label === label) return true
       }
       for (const each of agent.keys.slice(0, -1)) {
-        if (each.key !== key || each.state !== 'retired') continue
+        if (each.key !== key) continue
+        if (agent === self && each.state !== 'compromised' && !restored) return true
+        if (each.state !== 'retired') continue
         if (agent.owner !== owner) return true
         if (agent === self) {
           if (!restored) return true

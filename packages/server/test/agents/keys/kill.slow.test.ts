@@ -23,7 +23,15 @@ async function stateIn(file: string): Promise<string> {
   return state
 }
 
-for (const name of ['rotate', 'contest', 'redeem', 'complete'] satisfies OperationName[]) {
+for (const name of [
+  'rotate',
+  'contest',
+  'redeem',
+  'complete',
+  'renounce',
+  'finish',
+  'report',
+] satisfies OperationName[]) {
   test(
     `kill -9 between any two statements of an operation leaves all of it or nothing: ${name}`,
     SQLITE_ONLY,

@@ -7,11 +7,14 @@ import { completeRecovery } from '../../../src/agents/keys/complete-recovery.ts'
 import { contest } from '../../../src/agents/keys/contest.ts'
 import { insertRecovery, keysOfAgent } from '../../../src/agents/keys/key-table.ts'
 import { recover } from '../../../src/agents/keys/recover.ts'
+import { REVOKE_RENOUNCED, renounce, revokeRenounced } from '../../../src/agents/keys/renounce.ts'
+import { reportByKey } from '../../../src/agents/keys/report-key.ts'
 import { rotate } from '../../../src/agents/keys/rotate.ts'
 import type { KeyOperationDeps } from '../../../src/agents/keys/signed-operation.ts'
 import { siteOf } from '../../../src/base/site.ts'
 import type { Database, Tx } from '../../../src/database/database.ts'
 import { appendAgentEvent } from '../../../src/database/event-table.ts'
+import { takeJob } from '../../../src/database/jobs/job-table.ts'
 import { openDatabase } from '../../../src/database/open-database.ts'
 import { hashToken } from '../../../src/secrets/hash-token.ts'
 import { EFFECTS } from '../../../src/service/effects.ts'
@@ -22,7 +25,9 @@ export interface Setup {
   readonly deps: KeyOperationDeps
 }
 
-export type OperationName = 'rotate' | 'contest' | 'redeem' | 'complete'
+export type OperationName =
+  | ('rotate' | 'contest' | 'redeem' | 'complete')
+  | ('renounce' | 'finish' | 'report')
 
 const TAIL = '1'.repeat(24) as Tail
 const NOW = 1_800_000_000_000
@@ -62,6 +67,7 @@ export async function prepare({ db, deps }: Setup, name: OperationName): Promise
   })
   await rotateTo(deps, 2)
   await db.write((tx) => startRecovery(tx))
+  if (name === 'finish' || name === 'report') await renounceWith(deps)
   if (name === 'complete') await redeem(deps)
 }
 
@@ -85,10 +91,29 @@ async function redeem(deps: KeyOperationDeps): Promise<void> {
   await recover(deps, TAIL, { ...request, signature: SIGNATURE })
 }
 
+async function renounceWith(deps: KeyOperationDeps): Promise<void> {
+  await renounce(deps, TAIL, { sequence: 2, issuedAt, signature: SIGNATURE })
+}
+
 export async function operate({ db, deps }: Setup, name: OperationName): Promise<void> {
   if (name === 'rotate') return rotateTo(deps, 3)
   if (name === 'redeem') return redeem(deps)
   if (name === 'complete') return db.write((tx) => completeRecovery(tx, TAIL, 'owner', NOW + 1))
+  if (name === 'renounce') return renounceWith(deps)
+  if (name === 'finish') {
+    const job = await db.read
+      .selectFrom('jobs')
+      .selectAll()
+      .where('kind', '=', REVOKE_RENOUNCED)
+      .executeTakeFirstOrThrow()
+    return db.write(async (tx) => {
+      if (await takeJob(tx, job)) await revokeRenounced(tx, job, job.run_at)
+    })
+  }
+  if (name === 'report') {
+    await reportByKey(deps, TAIL, { sequence: 2, issuedAt, signature: SIGNATURE })
+    return
+  }
   const agent = await agentByTail(db.read, TAIL)
   const request = { sequence: 1, reason: 'key_compromised' } as const
   await contest({ ...deps, randomBytes } as never, agent?.owner_id ?? 0, TAIL, request)

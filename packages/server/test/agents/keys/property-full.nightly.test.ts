@@ -16,7 +16,16 @@ const REACHED = [
     'redeem NOT_FOUND',
   ],
   ...['redeem TOKEN_EXPIRED', 'redeem KEY_ALREADY_CLAIMED', 'veto ok', 'veto FORBIDDEN'],
-  ...['veto CONFLICT', 'cancel ok', 'renounce ok', 'renounce FORBIDDEN', 'revoke ok'],
+  ...[
+    'veto CONFLICT',
+    'cancel ok',
+    'renounce ok',
+    'renounce FORBIDDEN',
+    'finish revoked',
+    'report ok',
+    'report NOT_FOUND',
+    'revoke ok',
+  ],
   ...['operator-suspend ok', 'operator-reactivate ok', 'reactivate FORBIDDEN'],
 ]
 

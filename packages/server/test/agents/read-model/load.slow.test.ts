@@ -108,6 +108,7 @@ function agentRow(i: number): AgentRow {
     status_reason: i % 22 === 0 ? 'under_review' : null,
     status_set_by: 'owner',
     pair_slot: isRevoked ? seq : 0,
+    renounce_final_at: null,
     claimed_at,
     status_changed_at: claimed_at + (i % 13 === 0 ? 1 : 0),
     updated_at: claimed_at + (i % 17 === 0 ? 2 : 0),

@@ -1,10 +1,12 @@
 import type { KeyChange } from '@countersign/protocol'
-import { useId } from 'react'
+import { useId, useState } from 'react'
+import { Button } from '../../../components/button.tsx'
 import { CopyButton } from '../../../components/copy-field.tsx'
 import { DateTime } from '../../../components/date-time.tsx'
 import { Section } from '../../../components/page.tsx'
 import type { Key } from './contestable.ts'
 import { KeyStateMark } from './key-state-mark.tsx'
+import { ReportKeyDialog } from './report-key-dialog.tsx'
 
 /** How a key became the current one. */
 export const CHANGE_TEXTS: Readonly<Record<KeyChange, string>> = {
@@ -23,14 +25,15 @@ export function KeyHistory({ keys }: { readonly keys: readonly Key[] }) {
     >
       <ol reversed className="flex flex-col divide-y divide-line">
         {keys.toReversed().map((key) => (
-          <KeyItem key={key.sequence} item={key} />
+          <KeyItem key={key.sequence} item={key} isCurrent={key === keys.at(-1)} />
         ))}
       </ol>
     </Section>
   )
 }
 
-function KeyItem({ item }: { readonly item: Key }) {
+function KeyItem({ item, isCurrent }: { readonly item: Key; readonly isCurrent: boolean }) {
+  const [open, setOpen] = useState(false)
   const { sequence, keyThumbprint, from, until, state, changedBy } = item
   const heading = useId()
   return (
@@ -55,6 +58,23 @@ function KeyItem({ item }: { readonly item: Key }) {
         )}
         .
       </p>
+      {state !== 'compromised' && (
+        <Button
+          variant="warning"
+          size="small"
+          className="self-start"
+          aria-label={`Report key ${sequence} as stolen …`}
+          onClick={() => setOpen(true)}
+        >
+          Report as stolen …
+        </Button>
+      )}
+      <ReportKeyDialog
+        reported={item}
+        isCurrent={isCurrent}
+        open={open}
+        onClose={() => setOpen(false)}
+      />
     </li>
   )
 }

@@ -3,12 +3,14 @@ import type { Key } from './contestable.ts'
 const WORDS: Readonly<Record<Key['state'], string>> = {
   current: 'Current',
   retired: 'Retired',
+  renounced: 'Renounced',
   compromised: 'Compromised',
 }
 
 const PILLS: Readonly<Record<Key['state'], string>> = {
   current: 'bg-good-wash text-good',
   retired: 'bg-sunken text-soft',
+  renounced: 'bg-sunken text-soft',
   compromised: 'bg-bad text-on-bad',
 }
 

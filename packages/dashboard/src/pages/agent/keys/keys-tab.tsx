@@ -14,6 +14,7 @@ import { type Contestable, type ContestProps, contestableKeys, type Key } from '
 import { CHANGE_TEXTS, KeyHistory } from './key-history.tsx'
 import { KeyStateMark } from './key-state-mark.tsx'
 import { PendingRecovery } from './pending-recovery.tsx'
+import { RenouncedSection } from './renounced-section.tsx'
 import { StartRecovery } from './start-recovery.tsx'
 import { useRecovery } from './use-recovery.ts'
 
@@ -30,7 +31,7 @@ export function KeysTab() {
           <Skeleton className="h-72 max-w-3xl rounded-2xl" />
         </>
       )}
-      {data && <LoadedKeys keys={data.keys} pending={data.recovery} />}
+      {data && <LoadedKeys keys={data.keys} pending={data.recovery} renouncing={data.renouncing} />}
     </>
   )
 }
@@ -38,9 +39,10 @@ export function KeysTab() {
 interface LoadedKeysProps {
   readonly keys: AgentKeys['keys']
   readonly pending: AgentKeys['recovery']
+  readonly renouncing: AgentKeys['renouncing']
 }
 
-function LoadedKeys({ keys, pending }: LoadedKeysProps) {
+function LoadedKeys({ keys, pending, renouncing }: LoadedKeysProps) {
   const { did, agent } = useAgent()
   const recovery = useRecovery(did)
   const currentKey = keys.at(-1)
@@ -49,12 +51,27 @@ function LoadedKeys({ keys, pending }: LoadedKeysProps) {
 
   return (
     <div className="flex max-w-3xl flex-col gap-8">
-      {pending !== null && <PendingRecovery did={did} pending={pending} recovery={recovery} />}
+      {renouncing !== null && currentKey && (
+        <RenouncedSection
+          currentKey={currentKey}
+          renouncing={renouncing}
+          pending={pending}
+          recovery={recovery}
+        />
+      )}
+      {pending !== null && (
+        <PendingRecovery
+          did={did}
+          pending={pending}
+          recovery={recovery}
+          isRenounced={renouncing !== null}
+        />
+      )}
       {currentKey && <CurrentKey currentKey={currentKey} status={agent.status} />}
       {!isRevoked && isAny(contestable) && (
         <ContestSection did={did} contestable={contestable} isRecovering={pending !== null} />
       )}
-      {!isRevoked && pending === null && currentKey && (
+      {!isRevoked && pending === null && renouncing === null && currentKey && (
         <StartRecovery recovery={recovery} state={currentKey.state} />
       )}
       <KeyHistory keys={keys} />

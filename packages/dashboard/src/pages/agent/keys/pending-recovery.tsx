@@ -21,14 +21,19 @@ const LEADS: Readonly<Record<Pending['reason'], string>> = {
     'You reported the key as stolen. It is burned, and the agent is suspended until the new key takes effect.',
 }
 
+const RENOUNCED_LEAD =
+  'The key has renounced the agent, which is suspended until the new key takes effect.'
+
 interface PendingRecoveryProps {
   readonly did: string
   readonly pending: Pending
   readonly recovery: RecoveryActions
+  /** Whether the current key has renounced the agent. */
+  readonly isRenounced: boolean
 }
 
 /** A recovery that has not taken effect: its state, the next step and what the owner can do. */
-export function PendingRecovery({ did, pending, recovery }: PendingRecoveryProps) {
+export function PendingRecovery({ did, pending, recovery, isRenounced }: PendingRecoveryProps) {
   const [cancelling, setCancelling] = useState(false)
   const reissue = useAction(recovery.reissueToken)
   const token = currentToken(recovery, pending)
@@ -40,7 +45,8 @@ export function PendingRecovery({ did, pending, recovery }: PendingRecoveryProps
       title="Pending recovery"
       lead={
         <>
-          {LEADS[pending.reason]} Started on <DateTime at={pending.startedAt} as="minute" />.
+          {isRenounced ? RENOUNCED_LEAD : LEADS[pending.reason]} Started on{' '}
+          <DateTime at={pending.startedAt} as="minute" />.
         </>
       }
     >
@@ -80,11 +86,13 @@ export function PendingRecovery({ did, pending, recovery }: PendingRecoveryProps
         A fresh token invalidates the one before it. Redeeming it replaces the new key and starts
         the delay again.
         {pending.reason === 'key_lost' &&
+          !isRenounced &&
           ' If the key was stolen, cancel this recovery and report the key as stolen instead, because its holder can stop this one.'}
       </p>
       <CancelRecoveryDialog
         recovery={recovery}
         reason={pending.reason}
+        isRenounced={isRenounced}
         open={cancelling}
         onClose={() => setCancelling(false)}
       />

@@ -21,7 +21,18 @@ interface Texts {
 
 const TOKEN = 'You get a recovery token. The agent redeems it with a new key within 10 minutes.'
 
-const TEXTS: Readonly<Record<RecoveryReason | 'burned', Texts>> = {
+const TEXTS: Readonly<Record<RecoveryReason | 'burned' | 'renounced', Texts>> = {
+  renounced: {
+    title: 'Recover the agent?',
+    effects: (takesEffect) => [
+      TOKEN,
+      `The new key takes effect ${takesEffect}, and makes the agent active again.`,
+      'Once the token is redeemed, the revocation waits for the new key.',
+      'The key that renounced the agent cannot stop this. Other owners can claim it afterwards.',
+    ],
+    action: 'Start the recovery',
+    isDangerous: false,
+  },
   burned: {
     title: 'Recover the agent?',
     effects: (takesEffect) => [
@@ -63,13 +74,17 @@ const NOTICE =
 export function StartRecoveryDialog({
   recovery,
   reason,
-  isBurned,
+  variant,
   ...dialog
-}: DialogProps & { readonly reason: RecoveryReason; readonly isBurned: boolean }) {
+}: DialogProps & {
+  readonly reason: RecoveryReason
+  /** Of the current key. */
+  readonly variant?: 'burned' | 'renounced' | undefined
+}) {
   const { recoveryDelaySeconds } = useService()
   const takesEffect =
     recoveryDelaySeconds === 0 ? 'at once' : `${delayText(recoveryDelaySeconds)} after that`
-  const { title, effects, action, isDangerous } = TEXTS[isBurned ? 'burned' : reason]
+  const { title, effects, action, isDangerous } = TEXTS[variant ?? reason]
   return (
     <ConfirmDialog
       {...dialog}
@@ -95,8 +110,9 @@ export function StartRecoveryDialog({
 export function CancelRecoveryDialog({
   recovery,
   reason,
+  isRenounced,
   ...dialog
-}: DialogProps & { readonly reason: RecoveryReason }) {
+}: DialogProps & { readonly reason: RecoveryReason; readonly isRenounced: boolean }) {
   return (
     <ConfirmDialog
       {...dialog}
@@ -109,9 +125,11 @@ export function CancelRecoveryDialog({
       }}
     >
       <p className="text-pretty">
-        {reason === 'key_lost'
-          ? 'The recovery token and the new key become invalid. The current key stays.'
-          : 'The recovery token and the new key become invalid. The current key stays burned, and the agent suspended, until you recover it.'}
+        {isRenounced
+          ? 'The recovery token and the new key become invalid. The agent has renounced its certificate: it is revoked when its time has passed, or at once.'
+          : reason === 'key_lost'
+            ? 'The recovery token and the new key become invalid. The current key stays.'
+            : 'The recovery token and the new key become invalid. The current key stays burned, and the agent suspended, until you recover it.'}
       </p>
     </ConfirmDialog>
   )

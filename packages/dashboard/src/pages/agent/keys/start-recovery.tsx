@@ -62,7 +62,7 @@ export function StartRecovery({ recovery, state }: StartRecoveryProps) {
       <StartRecoveryDialog
         recovery={recovery}
         reason={reason}
-        isBurned={state === 'compromised'}
+        variant={state === 'compromised' ? 'burned' : undefined}
         open={open}
         onClose={() => setOpen(false)}
       />

@@ -12,6 +12,7 @@ create table agents (
   status_reason ${text},
   status_set_by ${text} not null,
   pair_slot bigint not null,
+  renounce_final_at bigint,
   claimed_at bigint not null,
   status_changed_at bigint not null,
   updated_at bigint not null,
@@ -66,7 +67,7 @@ create table agent_keys (
   changed_by ${text},
   constraint agent_keys_pk primary key (tail, sequence),
   constraint agent_keys_sequence check (sequence >= 1),
-  constraint agent_keys_state check (state in ('retired', 'compromised'))
+  constraint agent_keys_state check (state in ('retired', 'renounced', 'compromised'))
 );
 create index agent_keys_public_key on agent_keys (public_key);
 

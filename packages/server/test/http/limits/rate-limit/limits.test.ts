@@ -58,6 +58,7 @@ test('with it /openapi.json lists RATE_LIMITED for every operation that is not e
       'contestKeys',
       'healthz',
       'readyz',
+      'reportOwnKey',
       'revokeAgent',
       'revokeAllAgents',
       'signOut',
