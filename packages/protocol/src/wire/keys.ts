@@ -105,8 +105,11 @@ export type RecoveryReason = (typeof RECOVERY_REASONS)[number]
 export const CONTEST_REASONS = ['key_compromised', 'mistake'] as const
 export type ContestReason = (typeof CONTEST_REASONS)[number]
 
-/** The state of a key of an agent. `retired`: it was replaced. `compromised`: it was reported, for every agent that has it. */
-export const KEY_STATES = ['current', 'retired', 'compromised'] as const
+/**
+ * The state of a key of an agent. `retired`: it was replaced. `compromised`: it was reported, for every agent that has it. `lost`: the
+ * service lost it in a restore and knows its thumbprint only.
+ */
+export const KEY_STATES = ['current', 'retired', 'compromised', 'lost'] as const
 /** How a key became the current one. */
 export const KEY_CHANGES = ['claim', 'rotation', 'recovery', 'contest'] as const
 export type KeyChange = (typeof KEY_CHANGES)[number]

@@ -256,8 +256,11 @@ export interface AgentKeys {
     readonly from: string
     /** Null: it is the current key. */
     readonly until: string | null
-    /** `retired`: it was replaced. `compromised`: it was reported, for every agent that has it. */
-    readonly state: 'current' | 'retired' | 'compromised'
+    /**
+     * `retired`: it was replaced. `compromised`: it was reported, for every agent that has it. `lost`: the service lost it in a
+     * restore and knows its thumbprint only.
+     */
+    readonly state: 'current' | 'retired' | 'compromised' | 'lost'
     /** How it became the current key. */
     readonly changedBy: 'claim' | 'rotation' | 'recovery' | 'contest'
   }[]

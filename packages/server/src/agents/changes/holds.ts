@@ -1,4 +1,4 @@
-import { KEY_COMPROMISED } from '@countersign/protocol'
+import { KEY_COMPROMISED, KEY_UNKNOWN_AFTER_RESTORE } from '@countersign/protocol'
 import { ownerById } from '../../accounts/owner-table.ts'
 import type { AgentRow, Db, Tx } from '../../database/database.ts'
 import { OWNER_SUSPENDED, unrevokedAgentsOfKey } from '../agent-table.ts'
@@ -6,6 +6,7 @@ import {
   deleteSuspendedKey,
   insertSuspendedKey,
   isCompromised,
+  isKeyLost,
   suspensionOfKey,
 } from '../keys/key-table.ts'
 import { type NewStatus, setStatus } from './set-status.ts'
@@ -16,8 +17,13 @@ export interface Hold extends Pick<NewStatus, 'reason' | 'setBy'> {
   readonly message: string
 }
 
-/** Finds what keeps an agent from being active: a compromised key, or a suspension of its key or of its owner. */
+/** Finds what keeps an agent from being active: a compromised or lost key, or a suspension of its key or of its owner. */
 export async function holdOf(db: Db, agent: AgentRow): Promise<Hold | null> {
+  if (isKeyLost(agent)) {
+    const message =
+      'The key of this agent was lost when the service was restored. Recover the agent with a new key.'
+    return { reason: KEY_UNKNOWN_AFTER_RESTORE, setBy: 'service', message }
+  }
   if (await isCompromised(db, agent.public_key)) {
     const message = 'The key of this agent was reported as compromised. It cannot be reactivated.'
     return { reason: KEY_COMPROMISED, setBy: 'service', message }

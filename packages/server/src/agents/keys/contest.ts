@@ -111,7 +111,7 @@ async function assertRestorable(
 
 /** Burns a key that the agent no longer uses. */
 async function burnFormer(tx: Tx, agent: AgentRow, key: AgentKey, at: number): Promise<void> {
-  if (key.state === 'compromised') return
+  if (key.state === 'compromised' || key.state === 'lost') return
   const { sequence, public_key: publicKey } = key
   await burnKey(tx, publicKey, at)
   await changeAgent(tx, agent.tail, { type: 'agent.key_compromised', sequence, key: publicKey }, at)
