@@ -4,6 +4,7 @@ import { regradeFrom } from '../agents/changes/change-agent.ts'
 import { holdOf, liftKeySuspension, suspendKey } from '../agents/changes/holds.ts'
 import { burnKey, revokeAgent, setStatus } from '../agents/changes/set-status.ts'
 import { endRecovery } from '../agents/keys/end-recovery.ts'
+import { isKeyLost } from '../agents/keys/key-table.ts'
 import { beginSuspension, endSuspension } from '../agents/manage/suspend-owner.ts'
 import { recheckAfterRestore } from '../channels/channel-lifecycle.ts'
 import type { AgentRow, Tx } from '../database/database.ts'
@@ -57,8 +58,8 @@ export async function applyEntries(
       continue
     }
     const after = await new Restoration(tx, before, entries, now).run(epoch)
-    if (isKeyLost(after, before)) applied.lost.push(did)
-    else if (Buffer.compare(before.public_key, after.public_key) !== 0) applied.rotated.push(did)
+    if (after.key_sequence !== before.key_sequence)
+      (isKeyLost(after) ? applied.lost : applied.rotated).push(did)
     if (before.status === after.status) continue
     const list = { active: 'reactivated', suspended: 'suspended', revoked: 'revoked' } as const
     applied[list[after.status]].push(did)
@@ -69,11 +70,6 @@ export async function applyEntries(
 /** The tail of a DID in an entry. */
 export function tailOf(did: string): string {
   return did.slice(-24)
-}
-
-function isKeyLost(after: AgentRow, before: AgentRow): boolean {
-  const isNew = after.key_sequence !== before.key_sequence
-  return isNew && Buffer.compare(after.public_key, after.key_thumbprint) === 0
 }
 
 /** Brings one agent to the state that the entries give. */

@@ -147,7 +147,7 @@ test(
     clock.at += STEP_MS
     const restored = await startTestService(t, service.env, clock.now)
     await claimAgent(restored, owner, newKey(), 'next')
-    await untilTicked(restored, async () => (await readiness(restored)).state === 'halted')
+    await untilTicked(restored, async () => (await readiness(restored)).code === 'witness')
     const { problem, witnesses } = await readiness(restored)
     assert.match(problem ?? '', /a\.example\/witness has cosigned 2 entries of the log/)
     assert.equal(witnesses[0]?.state, 'refusing')
