@@ -1,7 +1,7 @@
 import { type Checkpoint, equalHashes, type LogHaltCode, treeRoot } from '@countersign/protocol'
 import type { Db } from '../database/database.ts'
 import type { LogEpochRow } from '../database/schema/log-rows.ts'
-import { readHashesFromDatabase } from './log-table.ts'
+import { currentEpoch, readHashesFromDatabase } from './log-table.ts'
 
 /** Why the log is neither signed nor served. The message names the ways out, for the operator. */
 export class LogHaltedError extends Error {
@@ -57,6 +57,20 @@ export async function assertContains(
     'other-entries',
     `The first ${known.size} entries of the log in the database are not those that were signed or served: it was changed, or is another one. Restore a backup from before that and run countersignd log recover --from <mirror>, or begin a new log: countersignd log new-epoch`,
   )
+}
+
+/** Why this machine would neither sign nor serve the log of a database; null: it would, or there is no log. */
+export async function haltOf(db: Db, anchor: Checkpoint | null): Promise<LogHaltedError | null> {
+  const row = await currentEpoch(db)
+  if (row === undefined) return null
+  try {
+    assertAnchored(row, anchor)
+    await assertContains(db, anchor, row)
+    return null
+  } catch (error) {
+    if (error instanceof LogHaltedError) return error
+    throw error
+  }
 }
 
 /** The root of the first entries, by the tiles in the database. @returns null if tiles are missing */

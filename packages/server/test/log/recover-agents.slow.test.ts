@@ -312,8 +312,8 @@ test('an agent whose key the database has lost verifies nowhere until its owner 
   const gone = await post(restored, '/api/v1/agent/verify', verifyBody(agents.key('lost')))
   assert.equal(gone.status, 404, gone.text)
   assert.equal((await ask(restored, `/api/v1/agent/${encodeURIComponent(bytes)}`)).status, 404)
-  const document = await ask(restored, `/api/v1/agent/${did}`, {
-    headers: { accept: 'application/did' },
+  const document = await ask(restored, `/api/agents/${did}`, {
+    headers: { accept: 'application/did+json' },
   })
   assert.deepEqual(jsonOf(document).verificationMethod, [], document.text)
   assert.deepEqual(jsonOf(await ask(restored, `/agent/${did}/jwks.json`)).keys, [])

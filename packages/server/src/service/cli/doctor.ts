@@ -12,7 +12,7 @@ import { LogAnchor } from '../../log/anchor.ts'
 import { currentKey, witnessedLogs } from '../../log/cosigning/cosigned-log-table.ts'
 import { lostTree, lostTreeMessage, openWitnessKey } from '../../log/cosigning/witness-key.ts'
 import { readWitnessLogs } from '../../log/cosigning/witness-logs.ts'
-import { assertAnchored, assertContains, LogHaltedError } from '../../log/halted.ts'
+import { haltOf } from '../../log/halted.ts'
 import { currentEpoch } from '../../log/log-table.ts'
 import { readWitnesses } from '../../log/witnesses/witness-policy.ts'
 import { witnessRows } from '../../log/witnesses/witness-table.ts'
@@ -172,29 +172,16 @@ function findIssuerKey(database: Settings['database'], dataDir: string) {
 async function checkLog({ dataDir, database }: Settings) {
   if (isMissingFile(database)) return ok('not begun yet')
   const anchor = new LogAnchor(dataDir).read()
-  const epoch = await inspectDatabase(database, async ({ db }) => {
-    if ((await missingMigrations(db)).length > 0) return undefined
-    const row = await currentEpoch(db)
-    if (row !== undefined) await assertContains(db, anchor, row)
-    return row
+  const { epoch, halted } = await inspectDatabase(database, async ({ db }) => {
+    if ((await missingMigrations(db)).length > 0) return { epoch: undefined, halted: null }
+    return { epoch: await currentEpoch(db), halted: await haltOf(db, anchor) }
   })
-  const problem = epoch === undefined ? null : anchorProblem(epoch, anchor)
   // A node that is new joins by itself.
-  if (problem !== null) return warn(problem)
+  if (halted !== null) return (halted.code === 'no-anchor' ? warn : fail)(halted.message)
   if (epoch !== undefined) return ok(`${epoch.published_size} entries are signed`)
   return anchor === null
     ? ok('not begun yet: the service begins it when it runs')
     : fail('log-head in DATA_DIR is of a log that the database does not have: it was restored')
-}
-
-function anchorProblem(...[row, anchor]: Parameters<typeof assertAnchored>): string | null {
-  try {
-    assertAnchored(row, anchor)
-    return null
-  } catch (error) {
-    if (error instanceof LogHaltedError) return error.message
-    throw error
-  }
 }
 
 /** What the witnesses of the log have answered to the service. */
