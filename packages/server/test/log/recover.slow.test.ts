@@ -77,7 +77,7 @@ test(
     assert.equal(recovered.code, 0, recovered.stderr)
     assert.match(recovered.stdout, /Added 2 entries\.\nRevoked:\n {2}svc/)
     assert.ok(recovered.stdout.includes(lost))
-    await untilLogged(restored, 5)
+    await untilLogged(restored, 4)
     const after = await readLog(`${restored.url}/log`, await logKey(restored.url))
     assert.deepEqual(after.raw.slice(0, 3), before.raw)
     assert.ok(after.entries.filter(isAgentEntry).some(({ did }) => did === during))
