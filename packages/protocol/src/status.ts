@@ -11,6 +11,8 @@ export type StatusActor = (typeof STATUS_SETTERS)[number]
 export const KEY_COMPROMISED = 'key_compromised'
 /** The status reason of agents that gave up their certificate themselves: suspended, and revoked after 72 hours. */
 export const RENOUNCED_BY_AGENT = 'renounced_by_agent'
+/** The status reason of agents whose current key the database has lost in a restore: the log has only its thumbprint. */
+export const KEY_UNKNOWN_AFTER_RESTORE = 'key_unknown_after_restore'
 
 /** The assurance levels of an identity verification, weakest first. */
 export const ASSURANCES = ['low', 'substantial', 'high'] as const

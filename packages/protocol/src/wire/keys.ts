@@ -107,9 +107,10 @@ export type ContestReason = (typeof CONTEST_REASONS)[number]
 
 /**
  * The state of a key of an agent. `retired`: it was replaced. `renounced`: it was replaced after it had renounced the agent, so
- * that other owners can claim it. `compromised`: it was reported, for every agent that has it.
+ * that other owners can claim it. `compromised`: it was reported, for every agent that has it. `lost`: the service lost it in a
+ * restore and knows its thumbprint only.
  */
-export const KEY_STATES = ['current', 'retired', 'renounced', 'compromised'] as const
+export const KEY_STATES = ['current', 'retired', 'renounced', 'compromised', 'lost'] as const
 /** How a key became the current one. */
 export const KEY_CHANGES = ['claim', 'rotation', 'recovery', 'contest'] as const
 export type KeyChange = (typeof KEY_CHANGES)[number]

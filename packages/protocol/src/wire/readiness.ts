@@ -45,6 +45,17 @@ const database = () =>
     }),
   })
 
+/** Why a transparency log is halted. */
+export const LOG_HALT_CODES = [
+  'no-anchor',
+  'behind',
+  'other-entries',
+  'other-key',
+  'witness',
+  'broken-row',
+] as const
+export type LogHaltCode = (typeof LOG_HALT_CODES)[number]
+
 /** The transparency log on a node, which goes on serving everything else if the log is halted. */
 const log = () =>
   Type.Object({
@@ -54,7 +65,13 @@ const log = () =>
         'starting: no checkpoint to serve yet, perhaps because its witnesses have not cosigned one; halted: not signed and not served until the operator has repaired it',
     }),
     size: count('entries under the checkpoint that the node serves'),
-    problem: nullable(Type.String({ description: 'why it is halted' })),
+    code: Type.Unsafe<LogHaltCode | null>({
+      type: ['string', 'null'],
+      enum: [...LOG_HALT_CODES, null],
+      description:
+        'why it is halted. no-anchor: nothing on the machine shows what was signed; behind: the database lacks entries that were signed; other-entries: it has other ones; other-key: another key has signed; witness: a witness has cosigned what the database does not have; broken-row: an entry breaks a rule of the log',
+    }),
+    problem: nullable(Type.String({ description: 'why it is halted, and the ways out' })),
     witnesses: Type.Array(
       Type.Object({
         name: Type.String(),

@@ -260,9 +260,9 @@ export interface AgentKeys {
     readonly until: string | null
     /**
      * `retired`: it was replaced. `renounced`: it was replaced after it had renounced the agent. `compromised`: it was reported, for
-     * every agent that has it.
+     * every agent that has it. `lost`: the service lost it in a restore and knows its thumbprint only.
      */
-    readonly state: 'current' | 'retired' | 'renounced' | 'compromised'
+    readonly state: 'current' | 'retired' | 'renounced' | 'compromised' | 'lost'
     /** How it became the current key. */
     readonly changedBy: 'claim' | 'rotation' | 'recovery' | 'contest'
   }[]

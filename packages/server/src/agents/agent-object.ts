@@ -1,8 +1,8 @@
-import { type AgentObject, didWebOf, encodeBase64, keyThumbprint } from '@countersign/protocol'
+import { type AgentObject, didWebOf, encodeBase64 } from '@countersign/protocol'
 import { identityLevelOf } from '../accounts/identity-of-owner.ts'
 import { certificatePath, didOfAgent, type Site } from '../base/site.ts'
 import { timestamp } from '../base/timestamp.ts'
-import type { AgentView } from './agent-record.ts'
+import { type AgentView, thumbprintOf } from './agent-record.ts'
 import { cardOf } from './card.ts'
 
 /** The agent object (contract 4.7 without a special Accept header; fields in docs/contract/resources.md). */
@@ -13,7 +13,7 @@ export function agentObjectOf(site: Site, view: AgentView, now: number): AgentOb
   return {
     ...cardOf(site, view, now),
     publicKey: encodeBase64(agent.publicKey),
-    keyThumbprint: keyThumbprint(agent.publicKey),
+    keyThumbprint: thumbprintOf(agent),
     keySequence: agent.profile.keySequence,
     keyChangedAt: timestamp(agent.profile.keyChangedAt),
     didWeb: didWebOf(site.host, did),

@@ -1,9 +1,11 @@
-import type {
-  AgentStatus,
-  ChannelEvidence,
-  DirectorySignature,
-  Tail,
-  VerificationEvidence,
+import {
+  type AgentStatus,
+  type ChannelEvidence,
+  type DirectorySignature,
+  encodeBase64Url,
+  keyThumbprint,
+  type Tail,
+  type VerificationEvidence,
 } from '@countersign/protocol'
 
 /** The public data of an agent. Times are in milliseconds since 1970. */
@@ -26,6 +28,8 @@ export interface AgentProfile {
   /** The sequence number of the current key, from 1. */
   readonly keySequence: number
   readonly keyChangedAt: number
+  /** A restored database lost the key: `publicKey` is its thumbprint, and nothing that it signs can be verified. */
+  readonly isKeyLost: boolean
   readonly statusReason: string | null
   readonly statusChangedAt: number
   readonly updatedAt: number
@@ -53,6 +57,7 @@ export function initialProfile(claimedAt: number): AgentProfile {
   return {
     keySequence: 1,
     keyChangedAt: claimedAt,
+    isKeyLost: false,
     statusReason: null,
     statusChangedAt: claimedAt,
     updatedAt: claimedAt,
@@ -63,6 +68,11 @@ export function initialProfile(claimedAt: number): AgentProfile {
     directoryProof: null,
     channels: [],
   }
+}
+
+/** The JWK thumbprint (RFC 7638) of the current key, base64url. */
+export function thumbprintOf({ publicKey, profile }: AgentRecord): string {
+  return profile.isKeyLost ? encodeBase64Url(publicKey) : keyThumbprint(publicKey)
 }
 
 /** The public data of an owner. */

@@ -16,7 +16,7 @@ const JWK = 'https://w3id.org/security/jwk/v1'
 
 /**
  * The DID document in the contract's form (4.7), in which the current key is always `#key-1`. For a suspended agent, `authentication` is empty; `verificationMethod` stays,
- * because the contract gives it one entry. For a revoked agent, everything is empty.
+ * because the contract gives it one entry, unless a restored service lost the key. For a revoked agent, everything is empty.
  */
 export function didDocumentOf(site: Site, agent: AgentRecord): DidDocument {
   const { did, id } = identifiersOf(site, agent)
@@ -25,7 +25,7 @@ export function didDocumentOf(site: Site, agent: AgentRecord): DidDocument {
     '@context': [DID_V1, JWS_2020],
     id,
     controller: id,
-    verificationMethod: unlessRevoked(agent, [
+    verificationMethod: ifKeyIsKnown(agent, [
       {
         id: key,
         type: 'Ed25519VerificationKey2020',
@@ -74,6 +74,10 @@ function identifiersOf(site: Site, agent: AgentRecord) {
 
 function ifActive<T>(agent: AgentRecord, entries: T[]): T[] {
   return agent.status === 'active' ? entries : []
+}
+
+function ifKeyIsKnown<T>(agent: AgentRecord, entries: T[]): T[] {
+  return agent.profile.isKeyLost ? [] : unlessRevoked(agent, entries)
 }
 
 function unlessRevoked<T>(agent: AgentRecord, entries: T[]): T[] {

@@ -62,13 +62,15 @@ export function findAgentByTail(deps: ReadDeps, text: string): Promise<AgentView
   return findOrThrow(deps, { kind: 'tail', tail })
 }
 
+const NO_AGENT = 'There is no agent with this DID or key.'
+
 /** @throws CodedError NOT_FOUND, also for a key that was replaced or reported as compromised; UNAVAILABLE */
 export async function findOrThrow(deps: ReadDeps, reference: AgentReference): Promise<AgentView> {
   const { readModel } = deps
   const view = await readModel.find(reference)
   if (reference.kind === 'key') await assertInUse(readModel, reference.publicKey, view)
   if (view !== null) return view
-  throw new CodedError('NOT_FOUND', 'There is no agent with this DID or key.')
+  throw new CodedError('NOT_FOUND', NO_AGENT)
 }
 
 /**
@@ -89,6 +91,8 @@ export async function assertInUse(
     const message = `This key was reported as compromised. It has not been valid since ${since}.`
     throw new CodedError('NOT_FOUND', message)
   }
+  // It is the thumbprint of a key that the database has lost, and no key.
+  if (end.state === 'lost') throw new CodedError('NOT_FOUND', NO_AGENT)
   if (view === null) throw new CodedError('NOT_FOUND', `This key was replaced at ${since}.`)
 }
 

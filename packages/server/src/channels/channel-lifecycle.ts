@@ -17,7 +17,7 @@ import {
   deleteChannel,
   updateChannel,
 } from './channel-table.ts'
-import { insertCheck, scheduleCheck } from './check-table.ts'
+import { insertCheck, scheduleCheck, scheduleCheckBy } from './check-table.ts'
 import type { Observation } from './observe.ts'
 
 /** The kind of the job that expires a channel. Stored in the database. */
@@ -164,6 +164,32 @@ async function expireAnswered(
     await updateChannel(tx, channel.id, { stale_since: at })
     await scheduleExpiry(tx, channel.id, null)
     await changeAgent(tx, tail, { type: 'channel.stale', channel, reason, isSilent: true }, at)
+  }
+}
+
+/**
+ * What becomes of an agent's channels after the log was recovered: those of a kind and tier that the log has lost are stale at once,
+ * and the others are checked again.
+ * @param isLost whether the log has the loss of a channel of this kind and tier
+ */
+export async function recheckAfterRestore(
+  tx: Tx,
+  tail: string,
+  isLost: (channel: Pick<ChannelRow, 'kind' | 'tier'>) => boolean,
+  at: number,
+): Promise<void> {
+  for (const channel of await channelsOfAgent(tx.db, tail)) {
+    const { id, stale_since, verified_at } = channel
+    if (verified_at === null || stale_since !== null) continue
+    if (!isLost(channel)) {
+      await scheduleCheckBy(tx, id, at)
+      continue
+    }
+    await updateChannel(tx, id, { stale_since: at })
+    await scheduleExpiry(tx, id, null)
+    await scheduleCheck(tx, id, null)
+    const stale = { type: 'channel.stale', channel, reason: 'not-found', isSilent: true } as const
+    await changeAgent(tx, tail, stale, at)
   }
 }
 

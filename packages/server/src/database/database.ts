@@ -38,6 +38,8 @@ export interface Tx {
   nextSeq(): number
   /** Runs within the transaction what other rooms do about a change. */
   readonly effects: Effects
+  /** False: the log has the changes already, and owners were notified of them (`log recover`). */
+  readonly isLogged?: false
 }
 
 /**

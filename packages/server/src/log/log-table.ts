@@ -114,6 +114,11 @@ export async function queuedOf(db: Db, tails: readonly string[]): Promise<LogQue
   return db.selectFrom('log_queue').selectAll().where('tail', 'in', tails).execute()
 }
 
+/** Replaces what is known of the entry of a change that waits. */
+export async function updateQueued({ db }: Tx, seq: number, entry: string): Promise<void> {
+  await db.updateTable('log_queue').set({ entry }).where('seq', '=', seq).execute()
+}
+
 /** Holds a change back. */
 export async function postponeChange({ db }: Tx, seq: number, notBefore: number): Promise<void> {
   await db.updateTable('log_queue').set({ not_before: notBefore }).where('seq', '=', seq).execute()

@@ -9,7 +9,6 @@ import {
   formatVerifierKey,
   hashLeaf,
   KEY_ENTRY_TYPES,
-  keyThumbprint,
   type LogInfo,
   parseTilePath,
   proveInclusion,
@@ -19,7 +18,7 @@ import {
   tileWidth,
   utf8,
 } from '@countersign/protocol'
-import type { AgentRecord } from '../agents/agent-record.ts'
+import { type AgentRecord, thumbprintOf } from '../agents/agent-record.ts'
 import { agentByTail } from '../agents/agent-table.ts'
 import { didOfAgent, type Site } from '../base/site.ts'
 import { timestamp } from '../base/timestamp.ts'
@@ -180,17 +179,16 @@ type EntriesRange = Parameters<typeof entriesOf>[1]
 async function currentKeyEntry(db: Db, of: EntriesRange): Promise<LogEntryRow | null> {
   const agent = await agentByTail(db, of.tail)
   if (agent === undefined) return null
-  const { public_key: publicKey, key_sequence: keySequence } = agent
-  return findKeyEntry(db, of, { publicKey, keySequence })
+  const key = Buffer.from(agent.key_thumbprint).toString('base64url')
+  return findKeyEntry(db, of, { key, keySequence: agent.key_sequence })
 }
 
 /** The entry that made a key the current one of an agent. A restored database can give the same number to another key. */
 async function findKeyEntry(
   db: Db,
   of: EntriesRange,
-  { publicKey, keySequence }: { readonly publicKey: Uint8Array; readonly keySequence: number },
+  { key, keySequence }: Pick<AgentEntry, 'key' | 'keySequence'>,
 ): Promise<LogEntryRow | null> {
-  const key = keyThumbprint(publicKey)
   for (let from: number | null = of.from; from !== null; ) {
     const rows = await entriesOf(db, { ...of, from }, PAGE)
     const found = rows.find((row) => {
@@ -263,7 +261,10 @@ export class LoggedKeys {
     const known = this.#keys.get(tail)
     const from = known !== undefined && isSameKey(known, agent, epoch) ? known.size : 0
     const of = { epoch, tail, from, to: size }
-    const entry = await findKeyEntry(this.#deps.db.read, of, { publicKey, keySequence })
+    const entry = await findKeyEntry(this.#deps.db.read, of, {
+      key: thumbprintOf(agent),
+      keySequence,
+    })
     const index = entry?.position ?? null
     this.#keys.delete(tail)
     this.#keys.set(tail, { epoch, size, keySequence, publicKey, index })

@@ -2,26 +2,28 @@ import {
   type AgentEntry,
   type Checkpoint,
   CodedError,
+  encodeBase64,
   equalHashes,
   hashLeaf,
   isAgentEntry,
-  KEY_COMPROMISED,
   type LogEntry,
+  type Naming,
   openCheckpoint,
   parseEntryBundle,
   parseLogEntry,
   readHashesFromTiles,
+  rotationSignatures,
   TILE_WIDTH,
   type Tile,
   tileWidth,
   treeRoot,
 } from '@countersign/protocol'
-import { agentByTail } from '../agents/agent-table.ts'
-import { burnKey, revokeAgent, setStatus } from '../agents/changes/set-status.ts'
 import type { Database, Db, Tx } from '../database/database.ts'
 import type { LogEpochRow, LogQueueRow } from '../database/schema/log-rows.ts'
-import { Ed25519Verifier, thumbprintBytes } from '../secrets/ed25519.ts'
+import { Ed25519Verifier } from '../secrets/ed25519.ts'
 import { LogAnchor } from './anchor.ts'
+import { type AppliedEntries, applyEntries, tailOf } from './apply-entries.ts'
+import { assertContains } from './halted.ts'
 import {
   currentEpoch,
   deleteQueued,
@@ -33,7 +35,6 @@ import {
   updateEpoch,
   upsertTiles,
 } from './log-table.ts'
-import { assertContains } from './transparency-log.ts'
 import { TreeEdge } from './tree-edge.ts'
 
 /** A copy of the log. */
@@ -44,36 +45,34 @@ export interface Mirror {
 }
 
 /** What a recovery has done, and what is left to the operator. */
-export interface RecoveredLog {
+export interface RecoveredLog extends AppliedEntries {
   /** Entries that were added. */
   readonly entries: number
-  /** DIDs of agents whose revocation or suspension was applied again. */
-  readonly applied: readonly string[]
-  /** DIDs of agents whose key has changed in entries that were added: the database has an older key. */
-  readonly keys: readonly string[]
-  /** DIDs that were claimed in entries that were added, which the database does not know. */
-  readonly unknown: readonly string[]
 }
 
 export interface RecoverDeps {
   readonly db: Database
   readonly dataDir: string
+  readonly naming: Naming
   /** Milliseconds since the Unix epoch. */
   readonly now: () => number
 }
 
 /**
- * Adds the entries that the database has lost from a copy of the log, and applies the revocations, suspensions and burned keys in
- * them again. The copy is verified: its checkpoint is signed by the log, contains what this machine has signed or served, and has
- * these entries.
+ * Adds the entries that the database has lost from a copy of the log, and brings the agents to the state that they give, in one
+ * transaction. The copy is verified: its checkpoint is signed by the log, contains what this machine has signed or served, and has
+ * these entries, and both keys have signed each rotation. Then its checkpoint is the anchor, if this machine had none. Repeating it
+ * changes nothing.
  * @throws CodedError VALIDATION_ERROR if the copy does not fit; nothing is changed then
  */
 export async function recoverLog(deps: RecoverDeps, mirror: Mirror): Promise<RecoveredLog> {
-  const { db, dataDir, now } = deps
+  const { db, dataDir, naming, now } = deps
+  const anchors = new LogAnchor(dataDir)
+  const anchor = anchors.read()
   const epoch = await currentEpoch(db.read)
   if (epoch === undefined) throw refusal('The database has no log. Start the service once.')
   const { checkpoint, signed } = await openMirror(mirror, epoch)
-  await assertFits(db.read, mirror, checkpoint, epoch, new LogAnchor(dataDir).read())
+  await assertFits(db.read, mirror, checkpoint, epoch, anchor)
   const entries = await fetchEntries(mirror, epoch.size, checkpoint.size)
   const edge = new TreeEdge(
     epoch.size,
@@ -83,7 +82,9 @@ export async function recoverLog(deps: RecoverDeps, mirror: Mirror): Promise<Rec
   if (!equalHashes(edge.root(), checkpoint.root)) {
     throw refusal('The entries of the mirror are not those of its checkpoint.')
   }
-  return db.write(async (tx) => {
+  const added = entries.map(({ entry }) => entry).filter(isAgentEntry)
+  await assertRotations(naming, added)
+  const recovered = await db.write(async (tx) => {
     if ((await currentEpoch(tx.db))?.size !== epoch.size)
       throw refusal('The log has changed meanwhile. Try again.')
     await insertEntries(
@@ -101,10 +102,41 @@ export async function recoverLog(deps: RecoverDeps, mirror: Mirror): Promise<Rec
     const { size, root } = checkpoint
     const published = { published_size: size, published_root: root, checkpoint: signed }
     await updateEpoch(tx, epoch.epoch, { size, root, ...published, published_at: now() })
-    const added = entries.map(({ entry }) => entry).filter(isAgentEntry)
+    await markComplete(tx, epoch, entries)
     await dropQueued(tx, added)
-    return { entries: entries.length, ...(await applyAgain(tx, added, now())) }
+    return { entries: entries.length, ...(await applyEntries(tx, epoch.epoch, added, now())) }
   })
+  // Last: if this process ends before, the log is still halted, and the command can be run again.
+  const isNewer = anchor?.origin !== epoch.origin || anchor.size < checkpoint.size
+  if (isNewer) anchors.compareAndSwap(anchor, checkpoint)
+  return recovered
+}
+
+/** Whoever has stolen the key of the log can sign entries, but not for both keys of an agent. */
+async function assertRotations(naming: Naming, added: readonly AgentEntry[]): Promise<void> {
+  const ed25519 = new Ed25519Verifier()
+  for (const entry of added) {
+    if (entry.type !== 'key_rotated') continue
+    const signatures = rotationSignatures(naming, entry) ?? []
+    const valid = signatures.map(({ publicKey, message, signature }) =>
+      ed25519.verify(publicKey, message, signature),
+    )
+    const isSigned = valid.length > 0 && (await Promise.all(valid)).every(Boolean)
+    if (!isSigned)
+      throw refusal(`The mirror has a rotation of ${entry.did} that its keys did not sign.`)
+  }
+}
+
+/** The log is complete from an entry on that may be among those that were added. */
+async function markComplete(
+  tx: Tx,
+  { epoch, size, complete_index }: LogEpochRow,
+  entries: readonly FetchedEntry[],
+): Promise<void> {
+  const index = entries.findIndex(({ entry }) => entry.type === 'complete')
+  const entry = entries[index]?.entry
+  if (complete_index !== null || entry === undefined) return
+  await updateEpoch(tx, epoch, { complete_index: size + index, complete_at: entry.at })
 }
 
 async function openMirror(mirror: Mirror, row: LogEpochRow) {
@@ -135,8 +167,13 @@ async function assertFits(
       throw refusal('The mirror is of another log than the one that was signed here.')
     }
   }
-  if (epoch.size > checkpoint.size) throw refusal('The database has more entries than the mirror.')
-  await assertContains(db, epoch.epoch, epoch, epoch)
+  if (epoch.size > checkpoint.size) {
+    const { size, root } = checkpoint
+    throw refusal(
+      `The database has more entries than the mirror. If the mirror is the newest copy that you have: countersignd log accept --size ${size} --root ${encodeBase64(root)}`,
+    )
+  }
+  await assertContains(db, epoch, epoch)
   const own = await treeRoot(epoch.size, readHashesFromDatabase(db, epoch.epoch, epoch.size))
   if (equalHashes(await rootAt(epoch.size), own)) return
   throw refusal(
@@ -165,55 +202,26 @@ async function fetchEntries(mirror: Mirror, from: number, to: number): Promise<F
 }
 
 function tailOfEntry(entry: LogEntry): string | null {
-  return isAgentEntry(entry) ? entry.did.slice(-24) : null
+  return isAgentEntry(entry) ? tailOf(entry.did) : null
 }
 
 /** A backup may have queued what got its place after it was made. */
 async function dropQueued(tx: Tx, added: readonly AgentEntry[]): Promise<void> {
-  const known = new Set(added.map((entry) => keyOf(entry.did.slice(-24), entry)))
-  const tails = [...new Set(added.map(({ did }) => did.slice(-24)))]
-  const rows = await queuedOf(tx.db, tails)
-  const isKnown = ({ tail, entry }: LogQueueRow) =>
-    known.has(keyOf(tail, JSON.parse(entry) as AgentEntry))
+  const byTail = Map.groupBy(added, ({ did }) => tailOf(did))
+  const rows = await queuedOf(tx.db, [...byTail.keys()])
+  const isKnown = (row: LogQueueRow) =>
+    (byTail.get(row.tail) ?? []).some((entry) => isEntryOf(row, entry))
   await deleteQueued(
     tx,
     rows.filter(isKnown).map(({ seq }) => seq),
   )
 }
 
-function keyOf(tail: string, { type, at, keySequence }: AgentEntry): string {
-  return [tail, type, at, keySequence].join()
-}
-
-async function applyAgain(
-  tx: Tx,
-  added: readonly AgentEntry[],
-  now: number,
-): Promise<Omit<RecoveredLog, 'entries'>> {
-  const applied = new Set<string>()
-  const keys = new Set<string>()
-  const unknown = new Set<string>()
-  for (const entry of added) {
-    const agent = await agentByTail(tx.db, entry.did.slice(-24))
-    if (agent === undefined) unknown.add(entry.did)
-    else if (agent.key_sequence < entry.keySequence) keys.add(entry.did)
-    if (agent === undefined || entry.type !== 'status' || entry.status === 'active') continue
-    const { status: to, reason, by: setBy } = entry
-    if (to === 'revoked' && agent.status !== 'revoked') {
-      await revokeAgent(tx, agent, { reason, setBy }, now)
-      applied.add(entry.did)
-    } else if (to === 'suspended' && agent.status === 'active') {
-      const isBurned = reason === KEY_COMPROMISED && isKey(agent.public_key, entry.key)
-      if (isBurned) await burnKey(tx, agent.public_key, now)
-      else await setStatus(tx, agent.tail, { to, reason, setBy }, now)
-      applied.add(entry.did)
-    }
-  }
-  return { applied: [...applied], keys: [...keys], unknown: [...unknown] }
-}
-
-function isKey(publicKey: Uint8Array, thumbprint: string): boolean {
-  return Buffer.from(thumbprintBytes(publicKey)).toString('base64url') === thumbprint
+/** Whether an entry is that of a change which waited for its place. One that was held back has a time of its own. */
+function isEntryOf({ entry: text, not_before: notBefore }: LogQueueRow, entry: AgentEntry) {
+  const { type, at, key, keySequence } = JSON.parse(text) as AgentEntry
+  const isSame = type === entry.type && key === entry.key && keySequence === entry.keySequence
+  return isSame && (notBefore === 0 ? at === entry.at : at <= entry.at && entry.at <= notBefore)
 }
 
 function refusal(message: string): CodedError {

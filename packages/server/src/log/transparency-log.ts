@@ -7,23 +7,17 @@ import {
   type NoteKey,
   noteKeyId,
   openCheckpoint,
-  treeRoot,
   utf8,
 } from '@countersign/protocol'
-import type { Database, Db } from '../database/database.ts'
+import type { Database } from '../database/database.ts'
 import type { LogEpochRow } from '../database/schema/log-rows.ts'
 import { Ed25519Verifier } from '../secrets/ed25519.ts'
 import type { ServiceKey } from '../secrets/service-keys.ts'
 import { LogAnchor } from './anchor.ts'
 import { backfill } from './backfill.ts'
-import {
-  countDue,
-  currentEpoch,
-  dueChanges,
-  insertCheckpoint,
-  insertEpoch,
-  readHashesFromDatabase,
-} from './log-table.ts'
+import { assertAnchored, assertContains, LogHaltedError } from './halted.ts'
+import { answerJoins, Joining } from './join.ts'
+import { countDue, currentEpoch, dueChanges, insertCheckpoint, insertEpoch } from './log-table.ts'
 import { SEQUENCE_BATCH, type SequenceDeps, sequenceBatch } from './sequence.ts'
 import type { LogWitnesses } from './witnesses/log-witnesses.ts'
 import type { SignedCheckpoint } from './witnesses/witness-table.ts'
@@ -50,38 +44,41 @@ export interface ServedLog extends Checkpoint {
   readonly cosigners: readonly string[]
 }
 
-/** Why the log is not signed. */
-class LogHaltedError extends Error {
-  override readonly name = 'LogHaltedError'
-}
-
 /**
  * The transparency log of this process: sequences the changes that wait, signs and publishes checkpoints, and follows those that
- * other nodes publish. It never signs or serves a state that does not contain the one in the anchor (`anchor.ts`). With witnesses,
- * they decide when it signs, and what is published (`witnesses/log-witnesses.ts`).
+ * other nodes publish. It never signs or serves a state that does not contain the one in the anchor (`anchor.ts`), and nothing
+ * without an anchor once a checkpoint was signed. With witnesses, they decide when it signs, and what is published
+ * (`witnesses/log-witnesses.ts`).
  */
 export class TransparencyLog {
   readonly #deps: LogDeps
   readonly #anchor: LogAnchor
   readonly #ed25519 = new Ed25519Verifier()
+  readonly #joining: Joining
   #served: ServedLog | null = null
-  #problem: string | null = null
+  #halted: LogHaltedError | null = null
   #isBackfilled = false
 
   constructor(deps: LogDeps) {
     this.#deps = deps
     this.#anchor = new LogAnchor(deps.dataDir)
+    this.#joining = new Joining(deps)
   }
 
   /** What this node serves; null before the first checkpoint, and while the log is halted. */
   get served(): ServedLog | null {
     const mayServe = this.#deps.witnesses?.mayServe ?? true
-    return mayServe && this.#problem === null ? this.#served : null
+    return mayServe && this.#halted === null ? this.#served : null
   }
 
   /** Why the log is neither signed nor served; null: it works. */
+  get halted(): LogHaltedError | null {
+    return this.#halted
+  }
+
+  /** The message of `halted`. */
   get problem(): string | null {
-    return this.#problem
+    return this.#halted?.message ?? null
   }
 
   /** The number of changes that could have their place in the log. */
@@ -93,10 +90,10 @@ export class TransparencyLog {
   async run(stopping: AbortSignal): Promise<void> {
     try {
       await this.#step(stopping)
-      this.#problem = null
+      this.#halted = null
     } catch (error) {
       if (!(error instanceof LogHaltedError)) throw error
-      this.#problem = error.message
+      this.#halted = error
     }
   }
 
@@ -106,7 +103,7 @@ export class TransparencyLog {
    */
   async sign(): Promise<SignedCheckpoint | null> {
     try {
-      return this.#problem === null ? await this.#sign() : null
+      return this.#halted === null ? await this.#sign() : null
     } catch (error) {
       if (error instanceof LogHaltedError) return null
       throw error
@@ -119,16 +116,32 @@ export class TransparencyLog {
     if (!this.#isBackfilled) await this.#begin()
     const row = await currentEpoch(db.read)
     if (row === undefined) return
-    await assertContains(db.read, row.epoch, this.#anchor.read(), row)
+    await assertContains(db.read, this.#anchor.read(), row)
     await this.#assertAccepted(row.epoch)
+    await this.#findAnchor(row)
+    await answerJoins(this.#deps, this.#anchor.read(), row)
     if (this.#deps.witnesses?.maySequence ?? true) await this.#add(stopping)
     if (!stopping.aborted) await this.#publish()
+  }
+
+  /**
+   * Without an anchor, learns the newest state of the log from another node or from its witnesses.
+   * @throws LogHaltedError if nobody says it, or the database does not contain it
+   */
+  async #findAnchor(row: LogEpochRow): Promise<void> {
+    const anchor = this.#anchor.read()
+    if (anchor?.origin === row.origin || row.checkpoint === null) return this.#joining.end()
+    this.#assertOwnKey(row)
+    const known = (await this.#deps.witnesses?.confirmed()) ?? (await this.#joining.learn(row))
+    if (known === null) return assertAnchored(row, anchor)
+    await assertContains(this.#deps.db.read, known, row)
+    this.#anchor.compareAndSwap(anchor, known)
   }
 
   /** @throws LogHaltedError if a witness has cosigned what the database does not contain */
   async #assertAccepted(epoch: number): Promise<void> {
     const problem = (await this.#deps.witnesses?.problem(epoch)) ?? null
-    if (problem !== null) throw new LogHaltedError(problem)
+    if (problem !== null) throw new LogHaltedError('witness', problem)
   }
 
   /** Creates the first epoch, unless another node has. */
@@ -166,13 +179,14 @@ export class TransparencyLog {
 
   /**
    * Moves the anchor to a state that the log in the database contains, unless it is there or ahead already.
-   * @throws LogHaltedError if the database does not contain what the anchor says
+   * @throws LogHaltedError if there is no anchor, or the database does not contain what it says
    */
   async #advanceAnchor(row: LogEpochRow, next: Checkpoint): Promise<void> {
     for (;;) {
       const anchor = this.#anchor.read()
-      await assertContains(this.#deps.db.read, row.epoch, anchor, row)
-      if (anchor !== null && anchor.size >= next.size) return
+      assertAnchored(row, anchor)
+      await assertContains(this.#deps.db.read, anchor, row)
+      if (anchor?.origin === next.origin && anchor.size >= next.size) return
       if (this.#anchor.compareAndSwap(anchor, next)) return
     }
   }
@@ -184,18 +198,23 @@ export class TransparencyLog {
     // outcome has left is not signed before that.
     const row = await db.write((tx) => currentEpoch(tx.db))
     if (row === undefined) return null
-    const { epoch, origin, size, root, public_key } = row
+    const { epoch, origin, size, root } = row
+    this.#assertOwnKey(row)
     await this.#advanceAnchor(row, { origin, size, root })
-    if (!equalHashes(key.publicKey, public_key)) {
-      throw new LogHaltedError(
-        `log-key in DATA_DIR is not the key of ${origin}. Copy it from another node or from the backup, or begin a new epoch: countersignd log new-epoch`,
-      )
-    }
     const text = formatCheckpoint({ origin, size, root })
     const name: NoteKey = { name: origin, type: 'ed25519', publicKey: key.publicKey }
     const signature = { name: origin, keyId: noteKeyId(name), signature: key.sign(utf8(text)) }
     const checkpoint = formatNote({ text, signatures: [signature] })
     return { epoch, size, root, checkpoint, at: now() }
+  }
+
+  /** @throws LogHaltedError `other-key` */
+  #assertOwnKey({ origin, public_key }: LogEpochRow): void {
+    if (equalHashes(this.#deps.key.publicKey, public_key)) return
+    throw new LogHaltedError(
+      'other-key',
+      `log-key in DATA_DIR is not the key of ${origin}. Copy it from another node or from the backup, or begin a new log: countersignd log new-epoch`,
+    )
   }
 
   /** The database is not trusted with what is served under the name of the log. @throws LogHaltedError */
@@ -205,6 +224,7 @@ export class TransparencyLog {
     const is = opened?.checkpoint
     if (is !== undefined && is.size === size && equalHashes(is.root, root)) return
     throw new LogHaltedError(
+      'other-key',
       `The checkpoint of ${origin} in the database is not signed by log-key in DATA_DIR. Copy log-key from another node or from the backup.`,
     )
   }
@@ -220,7 +240,7 @@ export class TransparencyLog {
     if (cosigners === null) return
     const published = { origin, size, root: row.published_root ?? emptyTreeRoot() }
     await this.#assertOwnSignature(published, signed)
-    await assertContains(db.read, epoch, published, row)
+    await assertContains(db.read, published, row)
     await this.#advanceAnchor(row, published)
     this.#served = { ...published, epoch, signed, at: row.published_at ?? 0, cosigners }
   }
@@ -256,48 +276,5 @@ export function newEpoch({
     backfilled_seq: 0,
     complete_index: null,
     complete_at: null,
-  }
-}
-
-/**
- * Checks that the log in the database contains a state that was signed or served.
- * @throws LogHaltedError
- */
-export async function assertContains(
-  db: Db,
-  epoch: number,
-  known: Checkpoint | null,
-  { origin, size, root }: Checkpoint,
-): Promise<void> {
-  if (known === null) return
-  if (known.origin !== origin) {
-    throw new LogHaltedError(
-      `log-head in DATA_DIR is of the log ${known.origin}, the database has ${origin}. Copy log-head and log-key from the node that began the epoch.`,
-    )
-  }
-  if (known.size > size) {
-    throw new LogHaltedError(
-      `The database has ${size} entries of the log, but ${known.size} were signed or served: it was restored, or has lost commits. Run: countersignd log recover --from <mirror>`,
-    )
-  }
-  const found = known.size === size ? root : await rootAt(db, epoch, known.size, size)
-  if (found !== null && equalHashes(found, known.root)) return
-  throw new LogHaltedError(
-    `The first ${known.size} entries of the log in the database are not those that were signed or served: it was changed, or is another one. Run: countersignd log recover --from <mirror>`,
-  )
-}
-
-/** The root of the first entries, by the tiles in the database. @returns null if tiles are missing */
-async function rootAt(
-  db: Db,
-  epoch: number,
-  old: number,
-  size: number,
-): Promise<Uint8Array | null> {
-  try {
-    return await treeRoot(old, readHashesFromDatabase(db, epoch, size))
-  } catch (error) {
-    if (error instanceof RangeError) return null
-    throw error
   }
 }

@@ -61,6 +61,7 @@ export function sampleView(today: number): AgentView {
         keySequence: 1,
         keyChangedAt: claimedAt,
         statusReason: null,
+        isKeyLost: false,
         directoryProof: null,
         statusChangedAt: claimedAt,
         updatedAt: claimedAt,

@@ -9,6 +9,7 @@ import { issueToken } from '../../src/agents/claims/issue-token.ts'
 import { mintBatch } from '../../src/agents/claims/mint.ts'
 import { readSettings, type Settings } from '../../src/base/config.ts'
 import { type Database, UnknownOutcome } from '../../src/database/database.ts'
+import { acceptHead } from '../../src/log/accept.ts'
 import { ANCHOR_FILE, LogAnchor } from '../../src/log/anchor.ts'
 import {
   currentEpoch,
@@ -19,7 +20,7 @@ import {
 import { TreeEdge } from '../../src/log/tree-edge.ts'
 import { hashToken } from '../../src/secrets/hash-token.ts'
 import { openServiceKey } from '../../src/secrets/service-keys.ts'
-import { openNode, restoreLog, saveLog } from './support.ts'
+import { type LogNode, openNode, restoreLog, saveLog } from './support.ts'
 
 interface World extends Operator {
   readonly settings: Settings
@@ -44,6 +45,21 @@ async function open(t: TestContext): Promise<World> {
       await db.writeBatched(mintBatch, { deps, claim: { tokenHash, ...made } })
     },
   }
+}
+
+/** What an operator can do if nobody knows a state of the log. */
+async function acceptFork({ db, settings }: World, dataDir = settings.dataDir): Promise<void> {
+  const forkOf = (await currentEpoch(db.read))?.origin ?? ''
+  await acceptHead({ db, dataDir }, { forkOf })
+}
+
+/** A node without an anchor asks, the other one answers, and it goes on. */
+async function joined(node: LogNode, other: LogNode): Promise<void> {
+  await node.run()
+  assert.equal(node.log.halted?.code, 'no-anchor')
+  await other.run()
+  await node.run()
+  assert.equal(node.log.problem, null)
 }
 
 const anchorOf = ({ settings }: World) => join(settings.dataDir, ANCHOR_FILE)
@@ -77,9 +93,14 @@ test('a log that was rolled back is neither signed nor served, and changes stay 
   assert.equal((await currentEpoch(world.db.read))?.size, 1)
   assert.equal((await world.db.read.selectFrom('log_queue').select('seq').execute()).length, 1)
 
-  // The control: without the anchor, nothing keeps the log from signing another root for the same size.
+  // Nor without the anchor, as on a new machine.
   rmSync(anchorOf(world))
   const careless = await openNode(world.settings, world.db)
+  for (let i = 0; i < 3; i++) await careless.run()
+  assert.equal(careless.log.halted?.code, 'no-anchor')
+  assert.equal((await currentEpoch(world.db.read))?.size, 1)
+  // The control: an operator who accepts what the database has signs another root for the same size.
+  await acceptFork(world)
   await careless.run()
   const size = careless.log.served?.size ?? 0
   assert.ok(size > 2)
@@ -96,14 +117,16 @@ test('a node that has served a checkpoint refuses another root for its size, eve
   const before = await saveLog(world.db)
   await world.claim()
   await signer.run()
-  await follower.run()
+  await joined(follower, signer)
   assert.deepEqual(follower.log.served, signer.log.served)
   assert.equal(follower.log.served?.size, 2)
 
-  // Another primary has sequenced another second entry, and a node without an anchor signs it.
+  // Another primary has sequenced another second entry, and a node whose operator has accepted that signs it.
   await restoreLog(world.db, before)
   await world.claim()
-  const other = await openNode(world.settings, world.db, { dataDir: tempDir(t) })
+  const dataDir = tempDir(t)
+  await acceptFork(world, dataDir)
+  const other = await openNode(world.settings, world.db, { dataDir })
   await other.run()
   assert.ok((other.log.served?.size ?? 0) > 2)
   await follower.run()
@@ -203,6 +226,7 @@ test('two nodes that sequence at once give each change one place', async (t) => 
   }
   await Promise.all(nodes.map(({ run }) => run()))
   await Promise.all(nodes.map(({ run }) => run()))
+  for (let i = 0; i < 3; i++) await Promise.all(nodes.map(({ run }) => run()))
   for (const { log } of nodes) assert.equal(log.served?.size, 8)
   const rows = await world.db.read.selectFrom('log_entries').select('entry').execute()
   const dids = rows.map(({ entry }) => (JSON.parse(entry) as { did: string }).did)

@@ -45,7 +45,8 @@ test('a machine that was rolled back with its anchor signs a fork; another node 
   const image = { log: await saveLog(db), anchor: readFileSync(anchor) }
   await claim()
   await node.run()
-  await other.run()
+  // The other node is new, and joins.
+  for (const each of [other, node, other]) await each.run()
   const older = known(node)
   assert.equal(older?.size, 2)
   // The control: nothing was rolled back yet, and both agree.

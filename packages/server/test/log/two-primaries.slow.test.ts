@@ -2,12 +2,14 @@ import assert from 'node:assert/strict'
 import { cpSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import type { LogReport } from '@countersign/protocol'
 import { newKey } from '../../../../test/support/key.ts'
 import { untilLogged } from '../../../../test/support/log-client.ts'
 import { POSTGRES_ONLY } from '../../../../test/support/postgres.ts'
 import {
   claimAgent,
   claimBody,
+  countersignd,
   openOperator,
   postJson,
   startTestService,
@@ -29,7 +31,7 @@ async function checkpointOf({ url }: TestService): Promise<string[]> {
 
 async function logOf({ url }: TestService) {
   const response = await fetch(`${url}/readyz`)
-  return ((await response.json()) as { log: { state: string; problem: string | null } }).log
+  return ((await response.json()) as { log: LogReport }).log
 }
 
 test(
@@ -53,7 +55,8 @@ test(
     const signed = await checkpointOf(node)
     await on(standby, 'select pg_promote()')
 
-    // The control: a machine with the same keys that has seen nothing of this signs the other second entry.
+    // The control: a machine with the same keys that has seen nothing of this, and whose operator accepts that, signs the other
+    // second entry.
     const dataDir = tempDir(t)
     cpSync(node.env.DATA_DIR as string, dataDir, { recursive: true })
     rmSync(join(dataDir, ANCHOR_FILE))
@@ -63,6 +66,10 @@ test(
       DATABASE_URL: url,
       BASE_URL: node.settings.baseUrl.origin,
     })
+    await untilTicked(other, async () => (await logOf(other)).code === 'no-anchor')
+    const origin = signed[0] as string
+    const careless = await countersignd(other.env, 'log', 'accept', '--accept-fork', origin)
+    assert.equal(careless.code, 0, careless.stderr)
     await claimAgent(other, owner, newKey(), 'at the new primary')
     await untilLogged(other, 2)
     const forked = await checkpointOf(other)

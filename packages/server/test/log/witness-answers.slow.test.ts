@@ -139,10 +139,7 @@ test('a history that grew differently halts the log at the witness', async (t) =
   // A node without witnesses signs the fork, as a release from before would.
   await world.restore(backup)
   await world.claim()
-  const careless = await openNode(world.settings, world.db, {
-    dataDir: tempDir(t),
-    now: world.now,
-  })
+  const careless = await openNode(world.settings, world.db, { now: world.now })
   await careless.run()
   assert.ok((careless.log.served?.size ?? 0) > known.size)
   assert.ok(!(await isConsistent(world, known)))
@@ -391,7 +388,7 @@ test('if witnesses are required, a machine that was rolled back with its anchor 
   assert.deepEqual([(await epochOf(world)).size, await queued(world)], [2, 1])
 
   // The control: without witnesses, nothing stops it.
-  const careless = await openNode(world.settings, world.db, { dataDir: tempDir(t), now: world.now })
+  const careless = await openNode(world.settings, world.db, { now: world.now })
   await careless.run()
   assert.equal(careless.log.problem, null)
   assert.ok((careless.log.served?.size ?? 0) > 2)

@@ -9,7 +9,9 @@ import { issueToken } from '../../src/agents/claims/issue-token.ts'
 import { mintBatch } from '../../src/agents/claims/mint.ts'
 import { readSettings, type Settings } from '../../src/base/config.ts'
 import { openSender } from '../../src/http/outbound/open-sender.ts'
+import { acceptHead } from '../../src/log/accept.ts'
 import { ANCHOR_FILE } from '../../src/log/anchor.ts'
+import { currentEpoch } from '../../src/log/log-table.ts'
 import { LogWitnesses } from '../../src/log/witnesses/log-witnesses.ts'
 import { hashToken } from '../../src/secrets/hash-token.ts'
 import { type LogNode, openNode, restoreLog, type saveLog } from './support.ts'
@@ -32,7 +34,7 @@ export interface WitnessedWorld extends Operator {
   openNode(options?: NodeOptions): Promise<LogNode & { readonly witnesses: LogWitnesses }>
   /** Claims, and runs the node until that has its place and the next checkpoint was due. */
   grow(node: LogNode): Promise<void>
-  /** Puts the database back, without an anchor, as on a machine that was restored. */
+  /** Puts the database back, and accepts what it has in the place of the anchor, as a careless operator can. */
   restore(saved: Awaited<ReturnType<typeof saveLog>>): Promise<void>
 }
 
@@ -87,6 +89,8 @@ export async function openWitnessed(
     async restore(saved) {
       await restoreLog(db, saved)
       rmSync(join(dataDir, ANCHOR_FILE), { force: true })
+      const forkOf = (await currentEpoch(db.read))?.origin ?? ''
+      await acceptHead({ db, dataDir }, { forkOf })
     },
   }
   return { world, witnesses }

@@ -141,13 +141,13 @@ test(
     const mirror = await mirrorOf(service, join(dir, 'mirror'))
     const before = await readLog(`${service.url}/log`, await logKey(service.url))
     await service.stop()
-    assert.equal((await countersignd(service.env, 'restore', backup)).code, 0)
+    assert.equal((await countersignd(service.env, 'restore', backup)).code, 3)
     rmSync(join(service.settings.dataDir, ANCHOR_FILE))
 
     clock.at += STEP_MS
     const restored = await startTestService(t, service.env, clock.now)
     await claimAgent(restored, owner, newKey(), 'next')
-    await untilTicked(restored, async () => (await readiness(restored)).state === 'halted')
+    await untilTicked(restored, async () => (await readiness(restored)).code === 'witness')
     const { problem, witnesses } = await readiness(restored)
     assert.match(problem ?? '', /a\.example\/witness has cosigned 2 entries of the log/)
     assert.equal(witnesses[0]?.state, 'refusing')
@@ -177,7 +177,7 @@ test(
     await again.stop()
 
     // The control: without a witness, a machine that was restored signs another second entry.
-    assert.equal((await countersignd(service.env, 'restore', backup)).code, 0)
+    assert.equal((await countersignd(service.env, 'restore', backup)).code, 3)
     rmSync(join(service.settings.dataDir, ANCHOR_FILE))
     const { WITNESSES: _, LOG_REQUIRE_WITNESS: __, ...unwitnessed } = service.env
     const careless = await startTestService(t, unwitnessed, clock.now)

@@ -13,9 +13,9 @@ import {
   touchAgent,
   updateStatus,
 } from '../agent-table.ts'
-import { replaceCurrentKey } from '../keys/key-table.ts'
+import { loseCurrentKey, replaceCurrentKey } from '../keys/key-table.ts'
 import { updateProfileColumns } from '../manage/own-agent-table.ts'
-import type { AppliedChange, Change, ChangeType, LogDelay } from './change.ts'
+import type { AppliedChange, Change, ChangeType, LogDelay, LostKey } from './change.ts'
 import { delayOf, eventOf, logRowOf, notificationOf, RULES } from './changes.ts'
 import { insertQueued, takeQueuedGrade } from './log-queue-table.ts'
 import {
@@ -100,8 +100,8 @@ async function write(
   const changed: Changed = { change, before, after, seq, at }
   await appendAgentEvent(tx, eventOf(changed))
   const row = logRowOf(changed)
-  if (row !== null) await queue(tx, row, notBefore(delayOf(change), at))
-  const notification = notificationOf(changed)
+  if (row !== null && tx.isLogged !== false) await queue(tx, row, notBefore(delayOf(change), at))
+  const notification = tx.isLogged === false ? null : notificationOf(changed)
   if (notification !== null) await appendNotification(tx, notification)
   await reviseStatusEntry(tx, changed)
   for (const effect of tx.effects.agentChanged) {
@@ -146,6 +146,8 @@ async function writeColumns(
     case 'agent.key_rotated':
       return replaceKey(tx, before, change.newKey, 'rotation', { version, at })
     case 'agent.key_recovered':
+      if (change.lost !== undefined)
+        return loseKey(tx, before, change.newKey, change.lost, { version, at })
       return replaceKey(tx, before, change.newKey, 'recovery', { version, at })
     case 'agent.key_contested':
       if (change.newKey === null) return before
@@ -202,6 +204,28 @@ async function replaceKey(
   }
 }
 
+/** The log has a newer key than the database, which knows its thumbprint only. */
+async function loseKey(
+  tx: Tx,
+  before: AgentRow,
+  thumbprint: Uint8Array,
+  { sequence, changedBy }: LostKey,
+  { version, at }: When,
+): Promise<AgentRow> {
+  const after: AgentRow = {
+    ...before,
+    public_key: thumbprint,
+    key_thumbprint: thumbprint,
+    key_sequence: sequence,
+    key_changed_at: at,
+    key_changed_by: changedBy,
+    updated_at: at,
+    version,
+  }
+  await loseCurrentKey(tx, before, after)
+  return after
+}
+
 /** The earliest time of an entry, in milliseconds since 1970; 0: at once. */
 function notBefore(delay: LogDelay, at: number): number {
   return delay === 'spread' ? at + 1 + randomInt(SPREAD_MS) : 0
@@ -219,6 +243,21 @@ async function queue(tx: Tx, row: LogQueueRow, earliest: number): Promise<void> 
     ...row,
     not_before: due === null ? earliest : Math.min(due, earliest),
   })
+}
+
+/**
+ * Grades an active agent again whose grade in the log is not the one that the database has (`log recover`).
+ * @param logged the grade in the log
+ * @param at milliseconds since 1970
+ */
+export async function regradeFrom(
+  tx: Tx,
+  agent: AgentRow,
+  logged: AgentRow['grade'],
+  at: number,
+): Promise<void> {
+  await setGrade(tx, { tail: agent.tail, grade: logged, version: agent.version })
+  await regrade(tx, { ...agent, grade: logged }, at, 'none')
 }
 
 async function reviseStatusEntry(tx: Tx, changed: Changed): Promise<void> {

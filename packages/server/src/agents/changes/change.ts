@@ -1,4 +1,4 @@
-import type { Grade, JsonValue, KeyRotation, StatusActor } from '@countersign/protocol'
+import type { Grade, JsonValue, KeyChange, KeyRotation, StatusActor } from '@countersign/protocol'
 import type { AgentRow, ChannelRow } from '../../database/database.ts'
 import type { AgentEventType } from '../../database/event-table.ts'
 import type { StoredDirectoryProof } from '../agent-record.ts'
@@ -25,6 +25,8 @@ export type Change =
       readonly type: 'agent.key_recovered'
       readonly newKey: Uint8Array
       readonly reason: string
+      /** Of a key that a restored database does not have. `newKey` is its thumbprint. */
+      readonly lost?: LostKey
     }
   | {
       readonly type: 'agent.key_contested'
@@ -56,6 +58,12 @@ export type Change =
   | { readonly type: 'channel.verified'; readonly channel: ChangedChannel }
   | ChannelLost<'channel.stale'>
   | ChannelLost<'channel.removed'>
+
+/** What the log says of a key that the database has lost. */
+export interface LostKey {
+  readonly sequence: number
+  readonly changedBy: KeyChange
+}
 
 /** `spread`: agents of the owner have the same change at this moment. Entries of the log at the same time would link them. */
 export type LogDelay = 'none' | 'spread'

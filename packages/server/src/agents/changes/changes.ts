@@ -305,7 +305,9 @@ function rotationPayload({ before, after, change }: AppliedChange<ChangeOf<'agen
 }
 
 function recoveredPayload({ after, change }: AppliedChange<ChangeOf<'agent.key_recovered'>>) {
-  return { ...keyPayload(after.key_sequence, change.newKey), reason: change.reason }
+  const { key_sequence: keySequence, key_thumbprint } = after
+  const thumbprint = Buffer.from(key_thumbprint).toString('base64url')
+  return { keySequence, keyThumbprint: thumbprint, reason: change.reason }
 }
 
 function contestPayload({ after, change }: AppliedChange<ChangeOf<'agent.key_contested'>>) {

@@ -1,4 +1,9 @@
-import { type ErrorCode, KEY_COMPROMISED, RENOUNCED_BY_AGENT } from '@countersign/protocol'
+import {
+  type ErrorCode,
+  KEY_COMPROMISED,
+  KEY_UNKNOWN_AFTER_RESTORE,
+  RENOUNCED_BY_AGENT,
+} from '@countersign/protocol'
 import { ownerById } from '../../accounts/owner-table.ts'
 import type { AgentRow, Db, Tx } from '../../database/database.ts'
 import { OWNER_SUSPENDED, unrevokedAgentsOfKey } from '../agent-table.ts'
@@ -6,6 +11,7 @@ import {
   deleteSuspendedKey,
   insertSuspendedKey,
   isCompromised,
+  isKeyLost,
   suspensionOfKey,
 } from '../keys/key-table.ts'
 import { type NewStatus, setStatus } from './set-status.ts'
@@ -22,8 +28,13 @@ export interface Hold extends Pick<NewStatus, 'reason' | 'setBy'> {
 export const RENOUNCED_MESSAGE =
   'This key has renounced the agent. Recover it with a new key, or report the key.'
 
-/** Finds what keeps an agent from being active: a key that is compromised or has renounced it, or a suspension of its key or owner. */
+/** Finds what keeps an agent from being active: a key that is lost, compromised or has renounced it, or a suspension of its key or owner. */
 export async function holdOf(db: Db, agent: AgentRow): Promise<Hold | null> {
+  if (isKeyLost(agent)) {
+    const message =
+      'The key of this agent was lost when the service was restored. Recover the agent with a new key.'
+    return { reason: KEY_UNKNOWN_AFTER_RESTORE, setBy: 'service', message, code: 'FORBIDDEN' }
+  }
   if (await isCompromised(db, agent.public_key)) {
     const message = 'The key of this agent was reported as compromised. It cannot be reactivated.'
     return { reason: KEY_COMPROMISED, setBy: 'service', message, code: 'FORBIDDEN' }

@@ -1,4 +1,9 @@
-import { CodedError, KEY_COMPROMISED, type Tail } from '@countersign/protocol'
+import {
+  CodedError,
+  KEY_COMPROMISED,
+  KEY_UNKNOWN_AFTER_RESTORE,
+  type Tail,
+} from '@countersign/protocol'
 import type { AgentRow, Db, JobRow, Tx } from '../../database/database.ts'
 import { agentByTail } from '../agent-table.ts'
 import { changeAgent } from '../changes/change-agent.ts'
@@ -65,14 +70,15 @@ async function isUsable(
 }
 
 /**
- * Reactivates an agent that is suspended because its key was burned or has renounced it, unless the operator has suspended that key,
- * or the owner.
+ * Reactivates an agent that is suspended because its key was burned, was lost or has renounced it, unless the operator has suspended
+ * that key, or the owner.
  */
 async function liftSuspension(tx: Tx, before: AgentRow, at: number): Promise<void> {
   const agent = await agentByTail(tx.db, before.tail)
   if (agent?.status !== 'suspended') return
-  const isBurned = agent.status_set_by === 'service' && agent.status_reason === KEY_COMPROMISED
-  if (!isBurned && before.renounce_final_at === null) return
+  const isOfKey = [KEY_COMPROMISED, KEY_UNKNOWN_AFTER_RESTORE].includes(agent.status_reason ?? '')
+  const isByKey = agent.status_set_by === 'service' && isOfKey
+  if (!isByKey && before.renounce_final_at === null) return
   const hold = (await suspensionOfFormer(tx.db, agent)) ?? (await holdOf(tx.db, agent))
   if (hold === null) {
     await setStatus(tx, agent.tail, { to: 'active', reason: null, setBy: 'owner' }, at)

@@ -56,7 +56,8 @@ async function contestInTransaction(
   const at = Math.max(now(), currentSince(agent))
   const keys = await keysOfAgent(tx.db, agent)
   const lastGood = assertContestable(keys, sequence, now())
-  const later = keys.filter((key) => key.sequence > sequence)
+  // A key that a restore has lost cannot be burned: nobody knows it here.
+  const later = keys.filter((key) => key.sequence > sequence && key.state !== 'lost')
   const told = { tail: agent.tail, isSilent: true }
   const contested = { type: 'agent.key_contested', lastGoodSequence: sequence, reason } as const
   if (reason === 'mistake') {
@@ -74,7 +75,7 @@ async function contestInTransaction(
 function assertContestable(keys: readonly AgentKey[], sequence: number, now: number): AgentKey {
   const key = keys.find((each) => each.sequence === sequence)
   const later = keys.filter((each) => each.sequence > sequence)
-  if (key === undefined || later.length === 0 || key.valid_until === null) {
+  if (key === undefined || key.state === 'lost' || later.length === 0 || key.valid_until === null) {
     throw conflict('No rotation has replaced a key of this agent with this sequence.')
   }
   if (later.some(({ changed_by }) => changed_by !== 'rotation')) {

@@ -126,7 +126,7 @@ export async function markCompromised(
     .updateTable('agent_keys')
     .set({ state: 'compromised' })
     .where('public_key', '=', key)
-    .where('state', '<>', 'compromised')
+    .where('state', 'not in', ['compromised', 'lost'])
     .returning(['tail', 'sequence'])
     .execute()
   return marked.sort((a, b) => a.sequence - b.sequence || (a.tail < b.tail ? -1 : 1))
@@ -186,6 +186,34 @@ export async function replaceCurrentKey(
   await insertFormerKey(tx, agent, 'retired', at)
   if (agent.renounce_final_at !== null) await markRenounced(tx, agent)
   return true
+}
+
+/** Whether a restored database does not have the current key of an agent, but only its thumbprint. */
+export function isKeyLost(agent: Pick<AgentRow, 'public_key' | 'key_thumbprint'>): boolean {
+  return Buffer.compare(agent.public_key, agent.key_thumbprint) === 0
+}
+
+/**
+ * Replaces the current key of an agent by one of which only the thumbprint is known. The former key is recorded as retired, and
+ * what had the number of the lost key or a higher one is forgotten.
+ * @param after the agent with the lost key
+ */
+export async function loseCurrentKey(tx: Tx, before: AgentRow, after: AgentRow): Promise<void> {
+  const { tail, public_key, key_thumbprint, key_sequence, version } = after
+  const { key_changed_by, updated_at: at } = after
+  const columns = { public_key, key_thumbprint, key_sequence, key_changed_by, version }
+  await tx.db
+    .updateTable('agents')
+    .set({ ...columns, key_changed_at: at, updated_at: at })
+    .where('tail', '=', tail)
+    .execute()
+  await insertFormerKey(tx, before, 'retired', at)
+  await tx.db
+    .deleteFrom('agent_keys')
+    .where('tail', '=', tail)
+    .where('sequence', '>=', key_sequence)
+    .execute()
+  await insertFormerKey(tx, after, 'lost', at)
 }
 
 const selectByTail = prepared<{ tail: string }, KeyRecoveryRow>((db, param) =>
@@ -271,6 +299,7 @@ const selectAgents = prepared<{ thumbprint: Uint8Array; limit: number }, AgentOf
     .selectFrom('agents')
     .select(['tail', 'public_key', 'status', 'claimed_at'])
     .where('key_thumbprint', '=', param('thumbprint'))
+    .whereRef('public_key', '!=', 'key_thumbprint')
     .where('status', '!=', 'revoked')
     .orderBy('status')
     .orderBy('seq')

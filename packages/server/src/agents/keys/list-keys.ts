@@ -2,6 +2,7 @@ import {
   type AccountExport,
   type AgentKeys,
   encodeBase64,
+  encodeBase64Url,
   keyThumbprint,
   type Tail,
 } from '@countersign/protocol'
@@ -39,7 +40,8 @@ function renouncingOf({ renounce_final_at: finalAt }: AgentRow): AgentKeys['reno
 function describeKey(key: AgentKey): AgentKeys['keys'][number] {
   return {
     sequence: key.sequence,
-    keyThumbprint: keyThumbprint(key.public_key),
+    keyThumbprint:
+      key.state === 'lost' ? encodeBase64Url(key.public_key) : keyThumbprint(key.public_key),
     from: timestamp(key.valid_from),
     until: timestampOrNull(key.valid_until),
     state: key.state,

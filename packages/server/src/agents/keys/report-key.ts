@@ -28,7 +28,8 @@ type ReportDeps = Pick<CoreDeps, 'db' | 'site' | 'now'>
  * and also if the agent is revoked. Repeating it changes nothing.
  * @param reference the agent's DID or its tail
  * @returns the keys of the agent
- * @throws CodedError VALIDATION_ERROR, NOT_FOUND if there is no such agent or key, INVALID_SIGNATURE
+ * @throws CodedError VALIDATION_ERROR, NOT_FOUND if there is no such agent or key, INVALID_SIGNATURE; CONFLICT if the key was lost
+ *   in a restore
  */
 export async function reportByKey(
   deps: ReportDeps & Pick<KeyOperationDeps, 'ed25519'>,
@@ -54,7 +55,7 @@ export async function reportByKey(
 
 /**
  * Reports a key of an owner's agent as compromised, as they can revoke the agent.
- * @throws CodedError VALIDATION_ERROR, NOT_FOUND
+ * @throws CodedError VALIDATION_ERROR, NOT_FOUND, CONFLICT
  */
 export async function reportByOwner(
   deps: ReportDeps,
@@ -73,7 +74,7 @@ export async function reportByOwner(
  * Reports a key for the operator.
  * @param sequence null: the current key
  * @returns the number of the key
- * @throws CodedError NOT_FOUND
+ * @throws CodedError NOT_FOUND, CONFLICT
  */
 export function reportByOperator(
   { db, now }: Pick<ReportDeps, 'db' | 'now'>,
@@ -99,9 +100,15 @@ async function report(
   await burnKey(tx, key.public_key, at, { tail: agent.tail, evidence, isSilent: false })
 }
 
-/** @throws CodedError NOT_FOUND */
+/** @throws CodedError NOT_FOUND; CONFLICT if it was lost in a restore */
 async function requireKey(db: Db, agent: AgentRow, sequence: number): Promise<AgentKey> {
   const key = (await keysOfAgent(db, agent)).find((each) => each.sequence === sequence)
+  if (key?.state === 'lost') {
+    throw new CodedError(
+      'CONFLICT',
+      'The service lost this key when it was restored, and cannot burn it. Recover the agent with a new key.',
+    )
+  }
   if (key !== undefined) return key
   throw new CodedError(
     'NOT_FOUND',

@@ -1,10 +1,10 @@
-import { gradeOf, keyThumbprint, type OwnerAgent } from '@countersign/protocol'
+import { gradeOf, type OwnerAgent } from '@countersign/protocol'
 import { identityLevelOf } from '../../accounts/identity-of-owner.ts'
 import type { Site } from '../../base/site.ts'
 import { timestamp } from '../../base/timestamp.ts'
 import type { AgentRow, Db } from '../../database/database.ts'
 import type { CoreDeps } from '../../secrets/core-deps.ts'
-import type { OwnerRecord } from '../agent-record.ts'
+import { type OwnerRecord, thumbprintOf } from '../agent-record.ts'
 import { cardOf } from '../card.ts'
 import { requireOwn, tailOf } from '../find-agent.ts'
 import { loadOwner, loadRecord } from '../read-model/rows.ts'
@@ -40,7 +40,7 @@ export async function describeOwnAgent(
   return {
     ...cardOf(site, { agent, owner }, now),
     agentId: row.agent_id,
-    keyThumbprint: keyThumbprint(agent.publicKey),
+    keyThumbprint: thumbprintOf(agent),
     identityLevel: identityLevelOf(owner, now),
     statusReason: profile.statusReason,
     statusChangedAt: timestamp(profile.statusChangedAt),

@@ -44,7 +44,8 @@ export async function suspendOwner(
   }
 }
 
-async function beginSuspension(
+/** @returns false, without a change, if the owner is suspended already */
+export async function beginSuspension(
   tx: Tx,
   ownerId: number,
   reason: string | null,
@@ -55,6 +56,7 @@ async function beginSuspension(
   const seq = tx.nextSeq()
   const payload = { reason }
   await appendEvent(tx, { seq, at, type: 'owner.suspended', tail: null, ownerId, payload })
+  if (tx.isLogged === false) return true
   const subject = String(at)
   const kind = 'account_suspended'
   await appendNotification(tx, { ownerId, kind, subject, details: { reason }, at })
@@ -100,7 +102,8 @@ export async function reactivateOwner(
   }
 }
 
-async function endSuspension(tx: Tx, ownerId: number, at: number): Promise<boolean> {
+/** @returns false, without a change, if the owner is not suspended */
+export async function endSuspension(tx: Tx, ownerId: number, at: number): Promise<boolean> {
   if (!(await clearSuspension(tx, ownerId))) return false
   const seq = tx.nextSeq()
   await appendEvent(tx, { seq, at, type: 'owner.reactivated', tail: null, ownerId, payload: {} })

@@ -13,6 +13,7 @@ import {
 import type { AgentRow, Db, EventRow } from '../../database/database.ts'
 import { type AgentRecord, initialProfile, type OwnerRecord } from '../agent-record.ts'
 import { agentsByTails } from '../agent-table.ts'
+import { isKeyLost } from '../keys/key-table.ts'
 import { type ProvenChannelRow, provenChannels, provenChannelsOf } from '../proven-channel-table.ts'
 
 /** The record of a new agent, from the event of its claim. */
@@ -43,6 +44,7 @@ export function recordOf(row: AgentRow, channels: readonly ProvenChannelRow[]): 
     profile: {
       keySequence: row.key_sequence,
       keyChangedAt: row.key_changed_at ?? row.claimed_at,
+      isKeyLost: isKeyLost(row),
       statusReason: row.status_reason,
       statusChangedAt: row.status_changed_at,
       updatedAt: row.updated_at,

@@ -218,8 +218,8 @@ function orderOf(table: string): string {
   return TABLE_KEYS[table as keyof typeof TABLE_KEYS].join(', ')
 }
 
-/** Rate limits start fresh, since they last minutes, and running nodes report on a rotation again. */
-type NotImported = 'rate_counts' | 'issuer_key_reports'
+/** Rate limits start fresh, since they last minutes; running nodes report on a rotation again, and ask again about the log. */
+type NotImported = 'rate_counts' | 'issuer_key_reports' | 'log_joins'
 
 /**
  * Every table with the columns that order its rows. Referenced tables come before those that refer to them.

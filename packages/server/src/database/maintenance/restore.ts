@@ -10,11 +10,14 @@ import {
   removeFile,
   SIDE_FILE_SUFFIXES,
 } from './backup-file.ts'
+import { compareRestored, type Setback } from './compare-restored.ts'
 
 export interface Restored {
   readonly contents: FileContents
   /** The file that the previous database was moved to, or null if there was none. */
   readonly previousFile: string | null
+  /** What the previous database had and the backup does not; null: there was none, or it cannot be read. */
+  readonly setback: Setback | null
 }
 
 /**
@@ -40,7 +43,8 @@ export async function restoreFile(
     const previousFile = moveAside(databaseFile, now)
     renameSync(draft, databaseFile)
     syncDirectory(dirname(databaseFile))
-    return { contents, previousFile }
+    const setback = previousFile === null ? null : compareRestored(databaseFile, previousFile)
+    return { contents, previousFile, setback }
   } finally {
     removeFile(draft)
   }

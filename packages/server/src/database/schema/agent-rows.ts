@@ -18,7 +18,7 @@ export interface AgentRow {
   /** The sequence number of the claim event. */
   seq: number
   tail: string
-  /** The current key; former ones are in `agent_keys`. */
+  /** The current key; former ones are in `agent_keys`. The thumbprint, if the key was lost in a restore (`isKeyLost`). */
   public_key: Uint8Array
   /** The number of the current key among the agent's keys, from 1. */
   key_sequence: number

@@ -5,13 +5,13 @@ export interface AgentKeyRow {
   tail: string
   /** The number of the key among the agent's keys, from 1. */
   sequence: number
-  /** 32 bytes. */
+  /** 32 bytes; of a lost key: its thumbprint, for which nobody has a private key. */
   public_key: Uint8Array
   /**
    * `retired` and `renounced` concern this agent only. A `renounced` key is not reserved to its owner. `compromised` concerns the
-   * key, whichever agents have or had it.
+   * key, whichever agents have or had it. `lost`: a restored database does not have the key.
    */
-  state: 'retired' | 'renounced' | 'compromised'
+  state: 'retired' | 'renounced' | 'compromised' | 'lost'
   valid_from: number
   valid_until: number
   /** How it became current; null: by the claim. */

@@ -93,6 +93,15 @@ export interface LogWitnessRow {
   problem: string | null
 }
 
+/** A question of a node that does not know the newest state of the log, and the answer of one that does. Lives for a minute. */
+export interface LogJoinRow {
+  /** 32 random bytes, base64url. */
+  nonce: string
+  at: number
+  /** JSON: the state, and the signature over it and the nonce by the key of the log. Null: nobody has answered yet. */
+  answer: string | null
+}
+
 /** How many entries that count an owner has caused on a day. */
 export interface LogQuotaRow {
   owner_id: number

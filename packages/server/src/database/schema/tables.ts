@@ -11,6 +11,7 @@ import type {
 import type {
   LogEntryRow,
   LogEpochRow,
+  LogJoinRow,
   LogPendingRow,
   LogQueueRow,
   LogQuotaRow,
@@ -91,6 +92,7 @@ export interface Tables {
   log_quotas: LogQuotaRow
   log_pending: LogPendingRow
   log_witnesses: LogWitnessRow
+  log_joins: LogJoinRow
   witness_keys: WitnessKeyRow
   witnessed_logs: WitnessedLogRow
 }

@@ -1,4 +1,5 @@
 import {
+  type Checkpoint,
   type Cosignature,
   cosignaturesOf,
   formatNote,
@@ -116,6 +117,26 @@ export class LogWitnesses {
   /** Why a witness refuses the log; null: none does. */
   async problem(epoch: number): Promise<string | null> {
     return problemIn(await this.#rows(epoch))
+  }
+
+  /**
+   * The newest state that the log has signed, as far as its witnesses know. Every quorum has one of the witnesses that have
+   * cosigned it since the start of this process, and would name a larger size if it had cosigned one.
+   * @returns null if too few have answered, or one refuses the log
+   */
+  async confirmed(): Promise<Checkpoint | null> {
+    const newest = await newestSigned(this.#deps.db.read)
+    const signed = newest?.signed
+    if (newest === null || signed == null) return null
+    const { epoch, size, root } = signed
+    const rows = await this.#rows(epoch)
+    if (problemIn(rows) !== null) return null
+    const silent = rows.filter(
+      (row) => !hasCosigned(row, size) || row.answered_at < this.#startedAt,
+    )
+    const isComplete = rows.length === this.#witnesses.size
+    if (!isComplete || isQuorum(this.#deps.policy, this.#namesOf(silent))) return null
+    return { origin: newest.row.origin, size, root }
   }
 
   /** The names of those that have cosigned what is published. @returns null if they are not the quorum */

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { CodedError } from '@countersign/protocol'
+import { CodedError, didOf, type Naming, type Tail } from '@countersign/protocol'
 import type { Command } from 'commander'
 import { type Env, readSettings } from '../../base/config.ts'
 import {
@@ -8,11 +8,15 @@ import {
   type FileContents,
   NotABackupError,
 } from '../../database/maintenance/backup-file.ts'
+import type { Setback } from '../../database/maintenance/compare-restored.ts'
+import { inspectDatabase } from '../../database/maintenance/inspect.ts'
 import { type Restored, restoreFile } from '../../database/maintenance/restore.ts'
 import { lockDatabase } from '../../database/sqlite/process-lock.ts'
 import { migrateFile } from '../../database/sqlite/sqlite-database.ts'
+import { LogAnchor } from '../../log/anchor.ts'
+import { haltOf } from '../../log/halted.ts'
 import { withData } from './command-context.ts'
-import { print } from './output.ts'
+import { print, ReportedFailure } from './output.ts'
 
 export function backupCommands(program: Command, env: Env): void {
   program
@@ -38,17 +42,53 @@ Back up \`identity-pepper\`, \`directory-key\`, \`webhook-key\`, \`log-key\`, \`
 
   program
     .command('restore')
-    .description('restore a backup; the server must be stopped')
+    .description(
+      'restore a backup; the server must be stopped. Exit code 3: the log will be halted',
+    )
     .argument('<file>', 'a file made by countersignd backup')
     .action(async (file: string, _options: unknown, command: Command) => {
-      const { contents, previousFile: kept } = await restore(env, resolve(file))
-      const before = kept === null ? '' : `\nThe previous data are in ${kept}.`
+      const { contents, previousFile: kept, setback } = await restore(env, resolve(file))
+      const { naming, database, dataDir } = readSettings(env)
+      const anchor = new LogAnchor(dataDir).read()
+      const halted = await inspectDatabase(database, ({ db }) => haltOf(db, anchor))
+      const dids = setback && setbackOf(naming, setback)
       print(
         command,
-        { restored: resolve(file), kept, ...contents },
-        `Restored ${resolve(file)}: ${summary(contents)}.${before}`,
+        { restored: resolve(file), kept, ...contents, lost: dids, log: halted?.code ?? 'ok' },
+        [
+          `Restored ${resolve(file)}: ${summary(contents)}.`,
+          ...(kept === null ? [] : [`The previous data are in ${kept}.`]),
+          ...(dids === null ? [] : describeSetback(dids)),
+          ...(halted === null ? [] : [`The log will be halted. ${halted.message}`]),
+        ].join('\n'),
       )
+      if (halted !== null) throw new ReportedFailure(LOG_HALTED)
     })
+}
+
+/** The exit code of a restore after which the log is halted. */
+const LOG_HALTED = 3
+/** DIDs in the text; all are in the JSON. */
+const MOST_NAMED = 20
+
+/** The DIDs of agents that a restore has taken back. */
+function setbackOf(naming: Naming, { entries, status, keys, agents }: Setback): Setback {
+  const dids = (tails: readonly string[]) => tails.map((tail) => didOf(naming, tail as Tail))
+  return { entries, status: dids(status), keys: dids(keys), agents: dids(agents) }
+}
+
+function describeSetback({ entries, status, keys, agents }: Setback): string[] {
+  const list = (what: string, dids: readonly string[]) => {
+    const more = dids.length > MOST_NAMED ? [`  and ${dids.length - MOST_NAMED} more`] : []
+    const named = dids.slice(0, MOST_NAMED).map((did) => `  ${did}`)
+    return [`${what}: ${dids.length}`, ...named, ...more]
+  }
+  return [
+    `Entries of the log that the backup lacks: ${entries}`,
+    ...list('Agents whose status goes back', status),
+    ...list('Agents whose key goes back', keys),
+    ...list('Agents that the backup lacks', agents),
+  ]
 }
 
 function explainDamage(error: unknown): never {

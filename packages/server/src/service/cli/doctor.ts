@@ -12,8 +12,8 @@ import { LogAnchor } from '../../log/anchor.ts'
 import { currentKey, witnessedLogs } from '../../log/cosigning/cosigned-log-table.ts'
 import { lostTree, lostTreeMessage, openWitnessKey } from '../../log/cosigning/witness-key.ts'
 import { readWitnessLogs } from '../../log/cosigning/witness-logs.ts'
+import { haltOf } from '../../log/halted.ts'
 import { currentEpoch } from '../../log/log-table.ts'
-import { assertContains } from '../../log/transparency-log.ts'
 import { readWitnesses } from '../../log/witnesses/witness-policy.ts'
 import { witnessRows } from '../../log/witnesses/witness-table.ts'
 import { selfTestEd25519 } from '../../secrets/ed25519.ts'
@@ -177,12 +177,12 @@ function findIssuerKey(database: Settings['database'], dataDir: string) {
 async function checkLog({ dataDir, database }: Settings) {
   if (isMissingFile(database)) return ok('not begun yet')
   const anchor = new LogAnchor(dataDir).read()
-  const epoch = await inspectDatabase(database, async ({ db }) => {
-    if ((await missingMigrations(db)).length > 0) return undefined
-    const row = await currentEpoch(db)
-    if (row !== undefined) await assertContains(db, row.epoch, anchor, row)
-    return row
+  const { epoch, halted } = await inspectDatabase(database, async ({ db }) => {
+    if ((await missingMigrations(db)).length > 0) return { epoch: undefined, halted: null }
+    return { epoch: await currentEpoch(db), halted: await haltOf(db, anchor) }
   })
+  // A node that is new joins by itself.
+  if (halted !== null) return (halted.code === 'no-anchor' ? warn : fail)(halted.message)
   if (epoch !== undefined) return ok(`${epoch.published_size} entries are signed`)
   return anchor === null
     ? ok('not begun yet: the service begins it when it runs')

@@ -1,12 +1,14 @@
 import { randomBytes } from 'node:crypto'
-import type { Command } from 'commander'
+import { CodedError, decodeKey, encodeBase64 } from '@countersign/protocol'
+import { type Command, InvalidArgumentError } from 'commander'
 import type { Env } from '../../base/config.ts'
+import { type AcceptedHead, acceptHead } from '../../log/accept.ts'
 import { LogAnchor } from '../../log/anchor.ts'
 import { currentEpoch } from '../../log/log-table.ts'
 import { openMirror } from '../../log/mirror.ts'
 import { beginEpoch } from '../../log/new-epoch.ts'
 import { verifierKeyOf } from '../../log/read-log.ts'
-import { recoverLog } from '../../log/recover-log.ts'
+import { type RecoveredLog, recoverLog } from '../../log/recover-log.ts'
 import { withData } from './command-context.ts'
 import { print } from './output.ts'
 
@@ -40,24 +42,32 @@ export function logCommands(program: Command, env: Env): void {
     .description('add the entries that a restored database has lost, from a copy of the log')
     .requiredOption('--from <mirror>', 'a URL such as https://mirror.example/log, or a directory')
     .action(async ({ from }: { readonly from: string }, command: Command) => {
-      const recovered = await withData(env, ({ db, settings, now }) =>
-        recoverLog({ db, dataDir: settings.dataDir, now }, openMirror(from)),
+      const recovered = await withData(env, ({ db, settings: { dataDir }, naming, now }) =>
+        recoverLog({ db, dataDir, naming, now }, openMirror(from)),
       )
-      const { entries, applied, keys, unknown } = recovered
-      const list = (dids: readonly string[]) => dids.map((did) => `\n  ${did}`).join('')
-      print(
-        command,
-        recovered,
-        `Added ${entries} entries. Applied ${applied.length} revocations and suspensions again.${
-          keys.length > 0
-            ? `\nThe keys of these agents are older than in the log. Their owners must recover them:${list(keys)}`
-            : ''
-        }${
-          unknown.length > 0
-            ? `\nThe database does not know these agents. They must be claimed again:${list(unknown)}`
-            : ''
-        }`,
+      print(command, recovered, describeRecovered(recovered))
+    })
+
+  log
+    .command('accept')
+    .description('accept the newest state of the log that you know, on a machine without log-head')
+    .option(
+      '--size <n>',
+      'its number of entries, from a mirror, a monitor or a witness',
+      wholeNumber,
+    )
+    .option('--root <base64>', 'its root', rootHash)
+    .option(
+      '--accept-fork <origin>',
+      'accept what the database has, if nobody knows a state: entries may be missing, and a second history begins',
+    )
+    .action(async (options: AcceptOptions, command: Command) => {
+      const accepted = acceptedHead(options)
+      const { origin, size, root } = await withData(env, ({ db, settings: { dataDir } }) =>
+        acceptHead({ db, dataDir }, accepted),
       )
+      const shown = { origin, size, root: encodeBase64(root) }
+      print(command, shown, `log-head is ${origin} with ${size} entries. The service goes on.`)
     })
 
   log
@@ -74,4 +84,42 @@ export function logCommands(program: Command, env: Env): void {
         `Began ${begun.origin}. Copy log-key and log-head to DATA_DIR of every other node, restart all nodes, and publish the new key:\n${begun.verifierKey}`,
       )
     })
+}
+
+interface AcceptOptions {
+  readonly size?: number
+  readonly root?: Uint8Array
+  readonly acceptFork?: string
+}
+
+function acceptedHead({ size, root, acceptFork: forkOf }: AcceptOptions): AcceptedHead {
+  if (forkOf !== undefined && size === undefined && root === undefined) return { forkOf }
+  if (forkOf === undefined && size !== undefined && root !== undefined) return { size, root }
+  throw new CodedError('VALIDATION_ERROR', 'Give --size and --root, or --accept-fork.')
+}
+
+function wholeNumber(text: string): number {
+  if (/^[1-9]\d{0,14}$/.test(text)) return Number(text)
+  throw new InvalidArgumentError('It is a number of entries, at least 1.')
+}
+
+function rootHash(text: string): Uint8Array {
+  const root = decodeKey(text)
+  if (root !== null) return root
+  throw new InvalidArgumentError('It is 32 bytes in base64, as in the third line of a checkpoint.')
+}
+
+function describeRecovered({ entries, ...applied }: RecoveredLog): string {
+  const { rotated, suspended, reactivated, revoked, lost, unknown } = applied
+  const list = (text: string, dids: readonly string[]) =>
+    dids.length === 0 ? [] : [`${text}:`, ...dids.map((did) => `  ${did}`)]
+  return [
+    `Added ${entries} entries.`,
+    ...list('Have another key', rotated),
+    ...list('Suspended', suspended),
+    ...list('Reactivated', reactivated),
+    ...list('Revoked', revoked),
+    ...list('The log has only the thumbprint of their key. Their owners must recover them', lost),
+    ...list('The database does not know these agents. They must be claimed again', unknown),
+  ].join('\n')
 }

@@ -1,3 +1,4 @@
+import { EXIT } from '@countersign/protocol'
 import type { Command } from 'commander'
 
 /** Prints a result to standard output: as JSON if `--json` was given, else as text. */
@@ -9,6 +10,12 @@ export function print(command: Command, result: unknown, text: string): void {
 /** What a command has printed says what failed: nothing is left to print. */
 export class ReportedFailure extends Error {
   override readonly name = 'ReportedFailure'
+  readonly exitCode: number
+
+  constructor(exitCode: number = EXIT.failure) {
+    super('reported')
+    this.exitCode = exitCode
+  }
 }
 
 /** Formats rows as columns under their headings. */

@@ -84,7 +84,7 @@ export async function runCountersignd(
     return EXIT.ok
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage
-    if (error instanceof ReportedFailure) return EXIT.failure
+    if (error instanceof ReportedFailure) return error.exitCode
     stderr.write(`countersignd: ${messageOf(error)}\n`)
     return exitCodeOf(error)
   }

@@ -67,7 +67,7 @@ create table agent_keys (
   changed_by ${text},
   constraint agent_keys_pk primary key (tail, sequence),
   constraint agent_keys_sequence check (sequence >= 1),
-  constraint agent_keys_state check (state in ('retired', 'renounced', 'compromised'))
+  constraint agent_keys_state check (state in ('retired', 'renounced', 'compromised', 'lost'))
 );
 create index agent_keys_public_key on agent_keys (public_key);
 

@@ -161,6 +161,12 @@ create table log_witnesses (
   constraint log_witnesses_pk primary key (epoch, witness)
 );
 
+create table log_joins (
+  nonce ${text} primary key,
+  at bigint not null,
+  answer ${text}
+);
+
 create table witness_keys (
   number ${id} primary key,
   name ${text} not null,
