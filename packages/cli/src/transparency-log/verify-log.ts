@@ -2,11 +2,14 @@ import {
   type AgentEntry,
   encodeBase64,
   encodeBase64Url,
+  entryFault,
   equalHashes,
   formatLogProof,
   formatVerifierKey,
   hashLeaf,
   isAgentEntry,
+  type KnownAgent,
+  knownAfter,
   type LogEntry,
   parseLogEntry,
   proveConsistency,
@@ -18,7 +21,6 @@ import {
 } from '@countersign/protocol'
 import { isSignature } from '@countersign/sdk'
 import { AgentTable } from './agent-table.ts'
-import { entryFault, type KnownAgent, knownAfter } from './check-entry.ts'
 import { LogFault } from './log-fault.ts'
 import type { LogSource } from './log-source.ts'
 import type { LogState, LogStateFile, WatchState } from './log-state.ts'

@@ -24,7 +24,7 @@ import {
   insertEpoch,
   readHashesFromDatabase,
 } from './log-table.ts'
-import { SEQUENCE_BATCH, type SequenceDeps, sequenceBatch } from './sequence.ts'
+import { BrokenRowError, SEQUENCE_BATCH, type SequenceDeps, sequenceBatch } from './sequence.ts'
 import type { LogWitnesses } from './witnesses/log-witnesses.ts'
 import type { SignedCheckpoint } from './witnesses/witness-table.ts'
 
@@ -95,7 +95,7 @@ export class TransparencyLog {
       await this.#step(stopping)
       this.#problem = null
     } catch (error) {
-      if (!(error instanceof LogHaltedError)) throw error
+      if (!(error instanceof LogHaltedError) && !(error instanceof BrokenRowError)) throw error
       this.#problem = error.message
     }
   }
