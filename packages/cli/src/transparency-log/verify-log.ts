@@ -49,11 +49,21 @@ export interface EntryWatcher {
   readonly state: WatchState
 }
 
+/** Stores entries once they are proven to be in the log. */
+export interface EntryStore {
+  /**
+   * Durable once it returns: the state that is saved next counts these entries as verified.
+   * @param start index of the first one
+   */
+  store(entries: readonly Uint8Array[], start: number): Promise<void>
+}
+
 export interface VerifyLogOptions extends Omit<OpenLogOptions, 'known'> {
   readonly file: LogStateFile
   /** Whether to verify every entry again, also those of earlier runs. */
   readonly all: boolean
   readonly watcher: EntryWatcher | null
+  readonly store?: EntryStore
 }
 
 /** An entry that breaks a rule of the log. */
@@ -129,6 +139,7 @@ class LogRun {
       const entries = await this.#fetch(start, end)
       const frontier = await this.#provenFrontier(entries, start)
       for (const [i, bytes] of entries.entries()) await this.#check(bytes, start + i)
+      await this.#options.store?.store(entries, start)
       this.#frontier = frontier
       if (this.#savesEarly) await this.#save()
     }

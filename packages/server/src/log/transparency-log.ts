@@ -66,6 +66,7 @@ export class TransparencyLog {
   readonly #ed25519 = new Ed25519Verifier()
   #served: ServedLog | null = null
   #problem: string | null = null
+  #damage: string | null = null
   #isBackfilled = false
 
   constructor(deps: LogDeps) {
@@ -82,6 +83,12 @@ export class TransparencyLog {
   /** Why the log is neither signed nor served; null: it works. */
   get problem(): string | null {
     return this.#problem
+  }
+
+  /** Halts the log until the process ends, because the database has bytes that are not those of the tree. */
+  halt(problem: string): void {
+    this.#damage = problem
+    this.#problem = problem
   }
 
   /** The number of changes that could have their place in the log. */
@@ -116,6 +123,7 @@ export class TransparencyLog {
   /** @throws LogHaltedError; what is queued stays queued then */
   async #step(stopping: AbortSignal): Promise<void> {
     const { db } = this.#deps
+    if (this.#damage !== null) throw new LogHaltedError(this.#damage)
     if (!this.#isBackfilled) await this.#begin()
     const row = await currentEpoch(db.read)
     if (row === undefined) return

@@ -8,9 +8,11 @@ import {
   type FileContents,
   NotABackupError,
 } from '../../database/maintenance/backup-file.ts'
+import { inspectDatabase } from '../../database/maintenance/inspect.ts'
 import { type Restored, restoreFile } from '../../database/maintenance/restore.ts'
 import { lockDatabase } from '../../database/sqlite/process-lock.ts'
 import { migrateFile } from '../../database/sqlite/sqlite-database.ts'
+import { verifyStored } from '../../log/verify-stored.ts'
 import { withData } from './command-context.ts'
 import { print } from './output.ts'
 
@@ -27,7 +29,9 @@ export function backupCommands(program: Command, env: Env): void {
         'pg_dump "$DATABASE_URL" makes a backup of it, also while the service runs',
       )
       // Opening the data creates the database if there is none.
-      const contents = await withData(env, () => backupFile(source, target)).catch(explainDamage)
+      const contents = await withData(env, () => backupFile(source, target, verifyCopy)).catch(
+        explainDamage,
+      )
       print(
         command,
         { file: target, ...contents },
@@ -49,6 +53,13 @@ Back up \`identity-pepper\`, \`directory-key\`, \`webhook-key\`, \`log-key\`, \`
         `Restored ${resolve(file)}: ${summary(contents)}.${before}`,
       )
     })
+}
+
+/** Whoever changes an entry of the log leaves the pages of the file intact. @throws NotABackupError */
+async function verifyCopy(file: string): Promise<void> {
+  const place = { kind: 'sqlite', file } as const
+  const fault = await inspectDatabase(place, ({ db }) => verifyStored(db))
+  if (fault !== null) throw new NotABackupError(`The transparency log is damaged: ${fault}.`)
 }
 
 function explainDamage(error: unknown): never {
