@@ -11,6 +11,7 @@ import type { Db } from '../packages/server/src/database/database.ts'
 import { openDatabase } from '../packages/server/src/database/open-database.ts'
 import type { LogQueueRow } from '../packages/server/src/database/schema/log-rows.ts'
 import { TransparencyLog } from '../packages/server/src/log/transparency-log.ts'
+import { verifyStored } from '../packages/server/src/log/verify-stored.ts'
 import { thumbprintBytes } from '../packages/server/src/secrets/ed25519.ts'
 import { openServiceKey } from '../packages/server/src/secrets/service-keys.ts'
 import { EFFECTS } from '../packages/server/src/service/effects.ts'
@@ -73,10 +74,22 @@ try {
   const size = log.served?.size ?? 0
   const entryBytes = await averageEntry(db.read)
   const tiles = await tilesOf(db.read)
+  const beforeCheck = process.cpuUsage()
+  const fault = await verifyStored(db.read)
+  if (fault !== null) throw new Error(fault)
+  const check = process.cpuUsage(beforeCheck)
+  const verifyCpuSeconds = (check.user + check.system) / 1e6
   await db.close()
   const bytesPerEntry = statSync(file).size / size
   console.log(
-    JSON.stringify({ size, entriesPerSecond: size / seconds, entryBytes, bytesPerEntry, tiles }),
+    JSON.stringify({
+      size,
+      entriesPerSecond: size / seconds,
+      entryBytes,
+      bytesPerEntry,
+      tiles,
+      verifyCpuSeconds,
+    }),
   )
   const server = await startServer(scope, {
     args: [resolve(import.meta.dirname, '../packages/server/bin/countersignd.mjs'), 'serve'],

@@ -154,6 +154,8 @@ const CASES: Readonly<Record<string, { readonly fires: Series; readonly quiet: S
     },
   },
   CountersignLogHalted: one('countersign_log_halted', 1, 0),
+  CountersignLogDamaged: one('countersign_log_damaged', 1, 0),
+  CountersignLogNotChecked: one('countersign_log_check_age_seconds', 300_000, 90_000),
   CountersignLogBehind: {
     fires: {
       [of('countersign_log_waiting')]: steady(3),

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
-import { globSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
 import { test } from 'node:test'
 import { readSettings } from '../packages/server/src/base/config.ts'
 import { newKey } from './support/key.ts'
+import { logInfo, untilLogged } from './support/log-client.ts'
 import {
   COUNTERSIGND,
   claimBody,
@@ -12,6 +13,7 @@ import {
   postJson,
   ROOT,
   run,
+  startTestService,
   tempDir,
   testEnv,
 } from './support/service.ts'
@@ -21,35 +23,71 @@ import { until } from './support/until.ts'
 const UNIT = join(ROOT, 'deploy/systemd/countersign.service')
 const TEXT = readFileSync(UNIT, 'utf8')
 
-/** The unit with the paths of this checkout: systemd asks whether what it starts is there. */
-function unitHere(dir: string): string {
-  const file = join(dir, 'countersign.service')
-  writeFileSync(file, TEXT.replaceAll('/opt/countersign', ROOT))
+const MIRROR_UNIT = join(ROOT, 'deploy/systemd/countersign-log-mirror.service')
+
+/** A unit with the paths of this checkout: systemd asks whether what it starts is there. */
+function unitHere(dir: string, unit: string): string {
+  const file = join(dir, basename(unit))
+  writeFileSync(file, readFileSync(unit, 'utf8').replaceAll('/opt/countersign', ROOT))
   return file
 }
 
-test('systemd accepts the unit without warnings', needs('systemd-analyze'), async (t) => {
-  const { code, stdout, stderr } = await run('systemd-analyze', [
-    'verify',
-    '--man=no',
-    '--recursive-errors=no',
-    unitHere(tempDir(t)),
-  ])
-  assert.equal(code, 0, stdout + stderr)
-  // What it does not know it only says.
-  assert.doesNotMatch(stderr, /countersign\.service:\d+:/, stderr)
-})
+for (const unit of [UNIT, MIRROR_UNIT]) {
+  const name = basename(unit)
 
-test('the unit’s exposure level is at most 1.5 of 10', needs('systemd-analyze'), async (t) => {
-  const { code, stdout, stderr } = await run('systemd-analyze', [
-    'security',
-    '--offline=true',
-    '--threshold=15',
-    '--no-pager',
-    unitHere(tempDir(t)),
-  ])
-  assert.equal(code, 0, stdout + stderr)
-  assert.match(stdout, /Overall exposure level for countersign\.service: [01]\.\d/)
+  test(`systemd accepts ${name} without warnings`, needs('systemd-analyze'), async (t) => {
+    const { code, stdout, stderr } = await run('systemd-analyze', [
+      'verify',
+      '--man=no',
+      '--recursive-errors=no',
+      unitHere(tempDir(t), unit),
+    ])
+    assert.equal(code, 0, stdout + stderr)
+    // What it does not know it only says.
+    assert.ok(!new RegExp(`${name}:\\d+:`).test(stderr), stderr)
+  })
+
+  test(
+    `the exposure level of ${name} is at most 1.5 of 10`,
+    needs('systemd-analyze'),
+    async (t) => {
+      const { code, stdout, stderr } = await run('systemd-analyze', [
+        'security',
+        '--offline=true',
+        '--threshold=15',
+        '--no-pager',
+        unitHere(tempDir(t), unit),
+      ])
+      assert.equal(code, 0, stdout + stderr)
+      assert.match(stdout, new RegExp(`Overall exposure level for ${name}: [01]\\.\\d`))
+    },
+  )
+}
+
+test('what the unit of the mirror starts copies the log', async (t) => {
+  const service = await startTestService(t)
+  await untilLogged(service, 0)
+  const { verifierKey } = await logInfo(service.url)
+  const dir = join(tempDir(t), 'log')
+  const [, command = ''] = /^ExecStart=(.*)$/m.exec(readFileSync(MIRROR_UNIT, 'utf8')) ?? []
+  const args = command
+    .replace('/var/lib/countersign-log-mirror/log', dir)
+    .replace(/\$\{LOG_KEY\}/, verifierKey)
+    .split(' ')
+    .slice(1)
+  const child = spawn(process.execPath, args, {
+    cwd: ROOT,
+    env: { PATH: process.env.PATH ?? '', HOME: dir, COUNTERSIGN_URL: service.url },
+    stdio: 'ignore',
+  })
+  const exited = new Promise<number | null>((resolve) => child.once('exit', resolve))
+  t.after(() => {
+    child.kill('SIGKILL')
+    return exited
+  })
+  await until(async () => existsSync(join(dir, 'checkpoint')))
+  child.kill('SIGTERM')
+  assert.equal(await exited, 0)
 })
 
 test('systemd does not kill the service while it drains, for any setting of the drain time', () => {

@@ -1,6 +1,9 @@
+import { randomBytes } from 'node:crypto'
 import { Agent, request } from 'node:http'
+import { mintBatch } from '../../packages/server/src/agents/claims/mint.ts'
+import { hashToken } from '../../packages/server/src/secrets/hash-token.ts'
 import { newKey } from './key.ts'
-import { type ClaimBody, claimBody, type Operator } from './service.ts'
+import { type ClaimBody, claimBody, type Operator, type TestService } from './service.ts'
 
 /**
  * Prepares signed claims, each with a token of a different owner, because an owner has one live token at a time.
@@ -17,6 +20,24 @@ export async function prepareClaims(
       return claimBody(await operator.issueToken(owner), newKey())
     }),
   )
+}
+
+/** Creates agents without HTTP, so that no limit of a busy machine refuses one. Nobody has their keys. */
+export async function mintAgents(
+  { operator: { db, addVerifiedOwner, issueToken }, settings: { naming } }: TestService,
+  count: number,
+): Promise<void> {
+  const deps = { naming, keyReuse: 'owner', now: Date.now, randomBytes } as const
+  let left = count
+  const worker = async () => {
+    const owner = await addVerifiedOwner(`holder-${randomBytes(6).toString('hex')}`)
+    while (left-- > 0) {
+      const tokenHash = hashToken(await issueToken(owner))
+      const made = { publicKey: randomBytes(32), agentId: 'main', signature: randomBytes(64) }
+      await db.writeBatched(mintBatch, { deps, claim: { tokenHash, ...made } })
+    }
+  }
+  await Promise.all(Array.from({ length: Math.min(count, 16) }, worker))
 }
 
 export interface Answer {

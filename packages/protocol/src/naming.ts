@@ -118,5 +118,11 @@ export function namingOfChallenge(text: string): Naming | null {
 
 function namingBefore(mark: string, text: string): Naming | null {
   const shortName = text.slice(0, Math.max(0, text.indexOf(mark)))
-  return SHORT_NAME_PATTERN.test(shortName) ? namingFor(shortName) : null
+  if (shortName === latest.shortName) return latest
+  if (!SHORT_NAME_PATTERN.test(shortName)) return null
+  latest = namingFor(shortName)
+  return latest
 }
+
+/** The one that was built last: a log has millions of DIDs, and all of one deployment. */
+let latest = namingFor()

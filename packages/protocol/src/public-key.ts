@@ -89,8 +89,13 @@ export function multikeyOf(publicKey: Uint8Array): string {
 
 const THUMBPRINT_PATTERN = /^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$/
 
+/** Whether text is a JWK thumbprint: canonical base64url of 32 bytes, 43 characters. */
+export function isThumbprint(text: string): boolean {
+  return THUMBPRINT_PATTERN.test(text)
+}
+
 /** The 32 bytes of a JWK thumbprint, or null if the text is not canonical base64url of them, 43 characters. */
 export function parseThumbprint(text: string): Uint8Array | null {
-  if (!THUMBPRINT_PATTERN.test(text)) return null
+  if (!isThumbprint(text)) return null
   return decodeKey(`${text.replaceAll('-', '+').replaceAll('_', '/')}=`)
 }

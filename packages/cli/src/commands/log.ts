@@ -16,12 +16,13 @@ import {
   parseVerifierKey,
 } from '@countersign/protocol'
 import type { Command } from 'commander'
-import { Failure } from '../errors.ts'
+import { codeOf, exitCodeOf, Failure } from '../errors.ts'
 import { type Invocation, printError, takesService } from '../invocation.ts'
 import { fields } from '../output.ts'
 import { LogFault } from '../transparency-log/log-fault.ts'
 import { LogSource } from '../transparency-log/log-source.ts'
 import { LogStateFile } from '../transparency-log/log-state.ts'
+import { MirrorFolder } from '../transparency-log/mirror-folder.ts'
 import type { KeyOrigin } from '../transparency-log/open-log.ts'
 import { type VerifiedLog, verifyLog } from '../transparency-log/verify-log.ts'
 import { isTemporary, LogWatch, learnedWarning } from '../transparency-log/watch-log.ts'
@@ -49,6 +50,15 @@ itself is not as it must be, or cannot be read for 15 minutes. Runs until it is 
 
 A key that one of your keys has rotated to is yours too. After a recovery of your own, pass the new key with --own-key.`
 
+const MIRROR_HELP = `
+Verifies the log as "log verify" does, and keeps a copy of it as files that any web server can serve. Run it on a machine that does not
+share its fate with the service: if the database of the service is lost, "countersignd log recover" needs a copy.
+
+  $ countersign log mirror --to /srv/log --log-key id.example/log/1+1d5b7045+AZsf… --every 60s
+
+A log that has become smaller, or has another history than the copy, is refused: the copy stays as it is, and what shows it is kept in
+the folder .state of the copy (exit code 4).`
+
 interface LogOptions {
   readonly log?: string
   readonly logKey?: string
@@ -64,10 +74,16 @@ interface WatchFlags extends LogOptions {
   readonly once?: true
 }
 
-/** `countersign log verify|watch`: the transparency log, verified from outside (docs/transparency.md). */
+interface MirrorFlags extends Pick<LogOptions, 'logKey' | 'policy'> {
+  readonly to: string
+  readonly from?: string
+  readonly every?: string
+}
+
+/** `countersign log verify|watch|mirror`: the transparency log, verified from outside (docs/transparency.md). */
 export function logCommand(program: Command, cli: Invocation): void {
   const command = takesService(program.command('log')).description(
-    'verify the transparency log of a service, and watch your agents in it',
+    'verify or mirror the transparency log of a service, and watch your agents in it',
   )
   takesLog(command.command('verify'))
     .description('verify the log: all of it, or what is new since the last run')
@@ -90,6 +106,16 @@ export function logCommand(program: Command, cli: Invocation): void {
     .option('--json', 'print the result as JSON')
     .addHelpText('after', WATCH_HELP)
     .action((options: WatchFlags) => watch(options, cli))
+  takesService(command.command('mirror'))
+    .description('verify the log, and keep a copy of it in a folder')
+    .requiredOption('--to <dir>', 'the folder of the copy')
+    .option('--from <url>', 'the log, or another mirror (default: /log of the service)')
+    .option('--log-key <verifier-key>', 'the key of the log, as verifierKey of /log has it')
+    .option('--policy <file>', 'witnesses that must have cosigned (C2SP tlog-policy)')
+    .option('--every <time>', 'go on until it is stopped, such as every 60s or 5m')
+    .option('--json', 'print the result as JSON')
+    .addHelpText('after', MIRROR_HELP)
+    .action((options: MirrorFlags) => mirror(options, cli))
 }
 
 function takesLog(command: Command): Command {
@@ -190,21 +216,78 @@ async function watch(options: WatchFlags, cli: Invocation): Promise<void> {
   try {
     const watching = new LogWatch({ source, file, key, policy, dids, ownKeys, webhook }, cli)
     if (options.once) return await watchOnce(watching, file, cli)
-    let isStopping = false
-    const stopped = cli.io.untilSignalled().then(() => {
-      isStopping = true
-    })
     cli.log(`Watching ${dids.join(', ')} in ${source.prefix}, every ${interval} s.`)
-    while (!isStopping) {
-      await watchRound(watching, cli)
-      const timer = new AbortController()
-      const slept = sleep(interval * 1000, undefined, { signal: timer.signal }).catch(() => null)
-      await Promise.race([stopped, slept])
-      timer.abort()
-    }
+    await repeat(cli, interval, () => watchRound(watching, cli))
   } finally {
     file.release()
   }
+}
+
+/** Runs rounds, with so many seconds between them, until the process is signalled. */
+async function repeat(cli: Invocation, seconds: number, round: () => Promise<void>) {
+  let isStopping = false
+  const stopped = cli.io.untilSignalled().then(() => {
+    isStopping = true
+  })
+  while (!isStopping) {
+    await round()
+    const timer = new AbortController()
+    const slept = sleep(seconds * 1000, undefined, { signal: timer.signal }).catch(() => null)
+    await Promise.race([stopped, slept])
+    timer.abort()
+  }
+}
+
+async function mirror(options: MirrorFlags, cli: Invocation): Promise<void> {
+  const seconds = options.every === undefined ? null : readTime(options.every)
+  const { from: log, ...rest } = options
+  const { key, policy, source } = readOptions(log === undefined ? rest : { ...rest, log }, cli)
+  const folder = new MirrorFolder(cli.path(options.to))
+  const file = await LogStateFile.lock(folder.statePath)
+  const round = async () => {
+    const state = file.read()
+    await folder.assertIntact(state)
+    const verified = await verifyLog({
+      source,
+      key,
+      policy,
+      file,
+      all: false,
+      watcher: null,
+      store: folder,
+    })
+    await folder.publish(verified.signed)
+    if (state === null && verified.keyOrigin === 'learned') {
+      cli.warn(learnedWarning(formatVerifierKey(verified.key)))
+    }
+    return verified
+  }
+  try {
+    if (seconds === null) return print(await round(), file.path, cli)
+    cli.log(`Mirroring ${source.prefix} to ${cli.path(options.to)}, every ${seconds} s.`)
+    await repeat(cli, seconds, async () => {
+      try {
+        const { entries, checkpoint, violations } = await round()
+        for (const { message, evidence } of violations) cli.warn(`${message} ${evidence}`)
+        if (entries > 0) cli.log(`${entries} new entries, ${checkpoint.size} in all.`)
+      } catch (error) {
+        // A log that breaks its promise ends the mirror, so that somebody looks at it.
+        const isTemporary = [EXIT.unavailable, EXIT.notFound].includes(exitCodeOf(error) as 3 | 5)
+        if (!isTemporary && codeOf(error) !== 'UNEXPECTED_ANSWER') throw error
+        printError(cli.io, cli.json, error)
+      }
+    })
+  } catch (error) {
+    throw await withEvidence(error, file)
+  } finally {
+    file.release()
+  }
+}
+
+function readTime(text: string): number {
+  const [, number, unit = 's'] = /^([1-9][0-9]{0,4})([smh]?)$/.exec(text) ?? []
+  if (number !== undefined) return Number(number) * { '': 1, s: 1, m: 60, h: 3600 }[unit as 's']
+  throw new Failure('USAGE', '--every takes a time such as 60s, 5m or 1h.')
 }
 
 async function watchOnce(watching: LogWatch, file: LogStateFile, cli: Invocation): Promise<void> {
@@ -247,7 +330,7 @@ function readPrefix(text: string): string {
   const url = URL.parse(text)
   const isPlain = url !== null && url.search === '' && url.hash === '' && url.username === ''
   if (isPlain && /^https?:$/.test(url.protocol)) return url.href.replace(/\/$/, '')
-  throw new Failure('USAGE', '--log takes an address such as https://id.example/log.')
+  throw new Failure('USAGE', 'A log has an address such as https://id.example/log.')
 }
 
 function readKey(text: string | undefined): NoteKey | null {

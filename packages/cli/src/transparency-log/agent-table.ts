@@ -9,8 +9,8 @@ import {
   renameSync,
   writeSync,
 } from 'node:fs'
+import type { KnownAgent } from '@countersign/protocol'
 import { Failure } from '../errors.ts'
-import type { KnownAgent } from './check-entry.ts'
 
 /** What is known of an agent by the entry with an index. */
 export interface IndexedAgent extends KnownAgent {

@@ -197,17 +197,18 @@ function countOnes(size: number): number {
 }
 
 /**
- * Writes a file for its owner only, so that it is on disk before this returns, and nobody ever reads a part of it.
- * @param options `replace`: whether to replace an existing file. Default: true; otherwise the error has the code EEXIST
+ * Writes a file, so that it is on disk before this returns, and nobody ever reads a part of it.
+ * @param options `replace`: whether to replace an existing file. Default: true; otherwise the error has the code EEXIST. `mode`:
+ *   default: for its owner only
  */
-async function writeDurably(
+export async function writeDurably(
   path: string,
-  text: string,
-  { replace = true }: { readonly replace?: boolean } = {},
+  content: string | Uint8Array,
+  { replace = true, mode = 0o600 }: { readonly replace?: boolean; readonly mode?: number } = {},
 ): Promise<void> {
   const draft = `${path}.${randomUUID()}`
   try {
-    await writeNew(draft, text)
+    await writeNew(draft, content, mode)
     await (replace ? rename(draft, path) : link(draft, path))
   } finally {
     await rm(draft, { force: true })
@@ -215,10 +216,10 @@ async function writeDurably(
   await syncDirectory(dirname(path))
 }
 
-async function writeNew(path: string, text: string): Promise<void> {
-  const file = await open(path, 'wx', 0o600)
+async function writeNew(path: string, content: string | Uint8Array, mode: number): Promise<void> {
+  const file = await open(path, 'wx', mode)
   try {
-    await file.writeFile(text)
+    await file.writeFile(content)
     await file.sync()
   } finally {
     await file.close()

@@ -2,11 +2,14 @@ import {
   type AgentEntry,
   encodeBase64,
   encodeBase64Url,
+  entryFault,
   equalHashes,
   formatLogProof,
   formatVerifierKey,
   hashLeaf,
   isAgentEntry,
+  type KnownAgent,
+  knownAfter,
   type LogEntry,
   parseLogEntry,
   proveConsistency,
@@ -18,7 +21,6 @@ import {
 } from '@countersign/protocol'
 import { isSignature } from '@countersign/sdk'
 import { AgentTable } from './agent-table.ts'
-import { entryFault, type KnownAgent, knownAfter } from './check-entry.ts'
 import { LogFault } from './log-fault.ts'
 import type { LogSource } from './log-source.ts'
 import type { LogState, LogStateFile, WatchState } from './log-state.ts'
@@ -47,11 +49,21 @@ export interface EntryWatcher {
   readonly state: WatchState
 }
 
+/** Stores entries once they are proven to be in the log. */
+export interface EntryStore {
+  /**
+   * Durable once it returns: the state that is saved next counts these entries as verified.
+   * @param start index of the first one
+   */
+  store(entries: readonly Uint8Array[], start: number): Promise<void>
+}
+
 export interface VerifyLogOptions extends Omit<OpenLogOptions, 'known'> {
   readonly file: LogStateFile
   /** Whether to verify every entry again, also those of earlier runs. */
   readonly all: boolean
   readonly watcher: EntryWatcher | null
+  readonly store?: EntryStore
 }
 
 /** An entry that breaks a rule of the log. */
@@ -127,6 +139,7 @@ class LogRun {
       const entries = await this.#fetch(start, end)
       const frontier = await this.#provenFrontier(entries, start)
       for (const [i, bytes] of entries.entries()) await this.#check(bytes, start + i)
+      await this.#options.store?.store(entries, start)
       this.#frontier = frontier
       if (this.#savesEarly) await this.#save()
     }

@@ -1,5 +1,5 @@
 import { sha256 } from '@noble/hashes/sha2.js'
-import { decodeKey, decodeSignature, encodeBase64 } from '../base64.ts'
+import { decodeKey, decodeSignature, encodeBase64, KEY_PATTERN } from '../base64.ts'
 import type { Grade, Tier } from '../grade.ts'
 import { keyOperationMessage } from '../key-operation.ts'
 import type { Naming } from '../naming.ts'
@@ -102,7 +102,12 @@ export function formatLogEntry(entry: LogEntry): Uint8Array {
 export function parseLogEntry(bytes: Uint8Array): LogEntry | null {
   if (bytes.length >= LOG_ENTRY_MAX_BYTES) return null
   const entry = parseCanonical(bytes)
-  if (entry?.v !== 1 || typeof entry.type !== 'string' || !isCount(entry.at)) return null
+  return entry === null ? null : asLogEntry(entry)
+}
+
+/** The entry that members are. @returns null if they are of another version, or a member that all entries of their kind have is malformed */
+export function asLogEntry(entry: Members): LogEntry | null {
+  if (entry.v !== 1 || typeof entry.type !== 'string' || !isCount(entry.at)) return null
   if (!('did' in entry)) return entry as unknown as LogEntry
   const { did, prev, key, keySequence, by, commitment } = entry
   const isWellFormed =
@@ -187,7 +192,7 @@ export function rotationSignatures(
   ]
 }
 
-type Members = { readonly [member: string]: JsonValue }
+type Members = Readonly<Record<string, JsonValue>>
 
 /** @returns null if the bytes are not a JSON object in the one form that canonical JSON has */
 function parseCanonical(bytes: Uint8Array): Members | null {
@@ -202,7 +207,7 @@ function parseCanonical(bytes: Uint8Array): Members | null {
 }
 
 function isHash(value: JsonValue | undefined): boolean {
-  return typeof value === 'string' && decodeKey(value) !== null
+  return typeof value === 'string' && KEY_PATTERN.test(value)
 }
 
 function isCount(value: JsonValue | undefined): boolean {

@@ -145,7 +145,8 @@ export class RestoredKeys {
     for (const { state, sequence, public_key: key } of keys) {
       if (state === 'compromised' || state === 'lost') continue
       await burnKey(this.#tx, key, at)
-      await changeAgent(this.#tx, tail, { type: 'agent.key_compromised', sequence, key }, at)
+      const burned = { type: 'agent.key_compromised', sequence, key, isSilent: true } as const
+      await changeAgent(this.#tx, tail, burned, at)
     }
   }
 }

@@ -91,20 +91,15 @@ export async function dueChanges(db: Db, now: number, limit: number): Promise<Lo
   return left === 0 ? immediate : [...immediate, ...(await selectLater(db, { now, limit: left }))]
 }
 
-/** Changes of agents that wait longer than until now. */
-export function waitingChanges(
-  db: Db,
-  tails: readonly string[],
-  now: number,
-): Promise<LogQueueRow[]> {
+/** Changes of agents that were not due at once, also those that are due by now. */
+export function waitingChanges(db: Db, tails: readonly string[]): Promise<LogQueueRow[]> {
   if (tails.length === 0) return Promise.resolve([])
   return db
     .selectFrom('log_queue')
     .selectAll()
     .where('tail', 'in', tails)
     .where(sql.ref('type'), '<>', sql.lit('claimed'))
-    .where('not_before', '>', now)
-    .orderBy('seq')
+    .where('not_before', '>', 0)
     .execute()
 }
 
@@ -140,20 +135,21 @@ export async function countDue(db: Db, now: number): Promise<number> {
   return rows.reduce((sum, row) => sum + Number(row?.count ?? 0), 0)
 }
 
-const selectLastOf = prepared<{ tail: string; epoch: number }, Pick<LogEntryRow, 'entry'>>(
-  (db, param) =>
-    db
-      .selectFrom('log_entries')
-      .select('entry')
-      .where('tail', '=', param('tail'))
-      .where('epoch', '=', param('epoch'))
-      .orderBy('position', 'desc')
-      .limit(1),
-)
-
-/** The text of the last entry about an agent in an epoch. */
-export async function lastEntryOf(db: Db, epoch: number, tail: string): Promise<string | null> {
-  return (await selectLastOf(db, { tail, epoch }))[0]?.entry ?? null
+/** The text of the last entry about each of some agents in an epoch, of those that have one. */
+export async function lastEntriesOf(
+  db: Db,
+  epoch: number,
+  tails: readonly string[],
+): Promise<{ readonly tail: string; readonly entry: string }[]> {
+  if (tails.length === 0) return []
+  const given = isSqlite(db)
+    ? sql`(select value as tail from json_each(${JSON.stringify(tails)}))`
+    : sql`unnest(${tails}::text[])`
+  const { rows } = await sql<{ tail: string; entry: string | null }>`
+    select given.tail, (select entry from log_entries where tail = given.tail and epoch = ${epoch}
+      order by position desc limit 1) as entry
+    from ${given} as given ${isSqlite(db) ? sql`` : sql`(tail)`}`.execute(db)
+  return rows.flatMap(({ tail, entry }) => (entry === null ? [] : [{ tail, entry }]))
 }
 
 const insertOne = prepared<LogEntryRow, object>((db, param) =>

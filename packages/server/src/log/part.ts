@@ -8,11 +8,14 @@ import { logRoutes, openingRoutes } from './log-routes.ts'
 import { LoggedKeys } from './read-log.ts'
 import { reportLog } from './report-log.ts'
 import { TransparencyLog } from './transparency-log.ts'
+import { DailyCheck } from './verify-stored.ts'
 import { LogWitnesses, type WitnessReport } from './witnesses/log-witnesses.ts'
 import { readWitnesses } from './witnesses/witness-policy.ts'
 
 /** A checkpoint is at most a second old while there is something new. */
 const LOG_MS = 500
+/** Between two steps of the daily check. */
+const CHECK_MS = 200
 
 export interface LogPart extends OwnersPart {
   readonly loggedKeys: LoggedKeys
@@ -20,13 +23,19 @@ export interface LogPart extends OwnersPart {
 
 /** The transparency log, with witnesses if WITNESSES names some. @throws SettingsError */
 export async function openLog(context: PartDeps & ReadDeps & OwnerDeps): Promise<LogPart> {
-  const { settings, db, site, now, sender } = context
+  const { settings, db, site, now, sender, elapsed } = context
   const { dataDir, requireWitness: isRequired } = settings
   const policy = readWitnesses(settings)
   const witnesses = policy && new LogWitnesses({ db, policy, isRequired, sender, now })
   const key = await openServiceKey({ db, dataDir }, 'log')
   const { host, naming } = site
   const log = new TransparencyLog({ ...context, dataDir, key, naming, host, witnesses })
+  const daily = new DailyCheck(db.read, elapsed)
+  const checking: PartTimer = {
+    everyMs: CHECK_MS,
+    run: () => daily.step(),
+    failure: 'the stored transparency log is not the one that was signed, or cannot be read',
+  }
   const logging: PartTimer = {
     everyMs: LOG_MS,
     run: (stopping) => log.run(stopping),
@@ -50,9 +59,19 @@ export async function openLog(context: PartDeps & ReadDeps & OwnerDeps): Promise
         'Whether the transparency log is neither signed nor served: its data are not those that were signed',
         () => Number(log.problem !== null),
       )
+      metrics.gauge(
+        'countersign_log_damaged',
+        'Whether the last check of the stored transparency log has found a difference',
+        () => Number(daily.fault !== null),
+      )
+      metrics.gauge(
+        'countersign_log_check_age_seconds',
+        'Time since a check of the whole stored transparency log has ended, or since the start',
+        () => daily.age,
+      )
       if (witnesses !== null) describeWitnesses(metrics, witnesses, now)
     },
-    timers: witnesses === null ? [logging] : [logging, asking(witnesses, log)],
+    timers: [logging, checking, ...(witnesses === null ? [] : [asking(witnesses, log)])],
     readiness: () => ({ log: reportLog(log, witnesses) }),
   }
 }

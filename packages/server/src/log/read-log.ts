@@ -4,19 +4,24 @@ import {
   CodedError,
   emptyTreeRoot,
   encodeBase64,
+  equalHashes,
   formatEntryBundle,
   formatLogProof,
   formatVerifierKey,
   hashLeaf,
   KEY_ENTRY_TYPES,
+  LOG_ENTRY_MAX_BYTES,
   type LogInfo,
   parseTilePath,
   proveInclusion,
   type Tail,
+  TILE_WIDTH,
   type Tile,
   TREE_HASH_BYTES,
   tileWidth,
+  treeRoot,
   utf8,
+  verifyInclusion,
 } from '@countersign/protocol'
 import { type AgentRecord, thumbprintOf } from '../agents/agent-record.ts'
 import { agentByTail } from '../agents/agent-table.ts'
@@ -33,10 +38,12 @@ import {
   tilesAt,
 } from './log-table.ts'
 import type { ServedLog, TransparencyLog } from './transparency-log.ts'
+import { merge } from './tree-edge.ts'
+import { leafHash } from './tree-hash.ts'
 
 export interface LogReadDeps {
   readonly db: Pick<Database, 'read'>
-  readonly log: Pick<TransparencyLog, 'served' | 'problem'>
+  readonly log: Pick<TransparencyLog, 'served' | 'problem' | 'halt'>
   readonly site: Site
 }
 
@@ -118,19 +125,83 @@ export async function readTile(
       `The log has no such tile under its checkpoint of ${served.size} entries.`,
     )
   }
-  return tile.level === 'entries'
-    ? readBundle(deps.db.read, served.epoch, tile)
-    : readHashes(deps.db.read, served.epoch, tile.level, tile)
+  const bytes =
+    tile.level === 'entries'
+      ? await readBundle(deps.db.read, served, tile)
+      : await readHashes(deps.db.read, served, tile.level, tile)
+  return bytes ?? refuseDamaged(deps, served, path)
 }
 
-async function readBundle(db: Db, epoch: number, { index, width }: Tile): Promise<Uint8Array> {
-  const rows = await entriesFrom(db, epoch, index * 256, width)
-  return formatEntryBundle(rows.map(({ entry }) => utf8(entry)))
+/**
+ * Halts the log: what it serves would not be what was signed.
+ * @throws CodedError UNAVAILABLE
+ */
+function refuseDamaged({ log }: LogReadDeps, { epoch, origin }: StoredTree, what: string): never {
+  if (log.served?.epoch === epoch) {
+    log.halt(
+      `${what} of ${origin} in the database is not the one that was signed. Restore a backup and run: countersignd log recover --from <mirror>. Then restart the service.`,
+    )
+  }
+  throw new CodedError('UNAVAILABLE', HALTED, { retryAfterSeconds: RETRY_SECONDS })
 }
 
-async function readHashes(db: Db, epoch: number, level: number, tile: Tile): Promise<Uint8Array> {
-  const [stored] = await tilesAt(db, epoch, [{ level, position: tile.index }])
-  return stored?.hashes.subarray(0, tile.width * TREE_HASH_BYTES) ?? new Uint8Array()
+type StoredTree = Pick<ServedLog, 'epoch' | 'origin' | 'size' | 'root'>
+
+/** @returns null if an entry does not have the hash that is in the tree */
+async function readBundle(
+  db: Db,
+  tree: StoredTree,
+  { index, width }: Tile,
+): Promise<Uint8Array | null> {
+  const rows = await entriesFrom(db, tree.epoch, index * TILE_WIDTH, width)
+  const entries = rows.map(({ entry }) => utf8(entry))
+  const isShort = entries.every(({ length }) => length < LOG_ENTRY_MAX_BYTES)
+  const hashes = await readHashes(db, tree, 0, { index, width })
+  const isSame = isShort && hashes && Buffer.concat(entries.map(leafHash)).equals(hashes)
+  return isSame ? formatEntryBundle(entries) : null
+}
+
+/**
+ * The hashes of a tile, compared with their hash in the tile above. The last tile of each level is compared with the root.
+ * @returns null if they differ
+ */
+async function readHashes(
+  db: Db,
+  { epoch, size, root }: StoredTree,
+  level: number,
+  { index, width }: Pick<Tile, 'index' | 'width'>,
+): Promise<Uint8Array | null> {
+  const position = Math.floor(index / TILE_WIDTH)
+  const above = { level: level + 1, position }
+  const places = [{ level, position: index }, above]
+  const [stored, parent] = await tilesAt(db, epoch, places)
+  const inTree = tileWidth(level, index, size)
+  const hashes = Buffer.from(stored?.hashes.subarray(0, inTree * TREE_HASH_BYTES) ?? [])
+  if (stored?.level !== level || hashes.length < inTree * TREE_HASH_BYTES) return null
+  if (inTree < TILE_WIDTH) {
+    if (!(await hasRoot(db, epoch, size, root))) return null
+  } else {
+    const at = (index % TILE_WIDTH) * TREE_HASH_BYTES
+    const logged = parent?.hashes.subarray(at, at + TREE_HASH_BYTES) ?? new Uint8Array()
+    if (!Buffer.from(merge(hashesIn(hashes))).equals(logged)) return null
+  }
+  return hashes.subarray(0, width * TREE_HASH_BYTES)
+}
+
+/** Whether the last tile of each level has the hashes from which the root was made. */
+async function hasRoot(db: Db, epoch: number, size: number, root: Uint8Array): Promise<boolean> {
+  try {
+    return equalHashes(await treeRoot(size, readHashesFromDatabase(db, epoch, size)), root)
+  } catch (error) {
+    if (error instanceof RangeError) return false
+    throw error
+  }
+}
+
+function hashesIn(tile: Uint8Array): Uint8Array[] {
+  return Array.from({ length: tile.length / TREE_HASH_BYTES }, (_, i) =>
+    tile.subarray(i * TREE_HASH_BYTES, (i + 1) * TREE_HASH_BYTES),
+  )
 }
 
 /**
@@ -162,7 +233,7 @@ export function nextOf(rows: readonly LogEntryRow[], limit: number): number | nu
  * @throws CodedError UNAVAILABLE if the entry is not yet under a checkpoint
  */
 export async function proveKey(deps: LogReadDeps, tail: Tail): Promise<string> {
-  const { epoch, size, signed } = await servedLog(deps, null)
+  const { epoch, origin, size, root, signed } = await servedLog(deps, null)
   const row = await currentKeyEntry(deps.db.read, { epoch, tail, from: 0, to: size })
   if (row === null) {
     const message =
@@ -171,6 +242,10 @@ export async function proveKey(deps: LogReadDeps, tail: Tail): Promise<string> {
   }
   const read = readHashesFromDatabase(deps.db.read, epoch, size)
   const path = await proveInclusion(row.position, size, read)
+  const leaf = leafHash(utf8(row.entry))
+  if (!verifyInclusion({ index: row.position, size, leaf, root }, path)) {
+    return refuseDamaged(deps, { epoch, origin, size, root }, `Entry ${row.position}`)
+  }
   return formatLogProof({ extra: utf8(row.entry), index: row.position, path, checkpoint: signed })
 }
 

@@ -1,25 +1,32 @@
 import { randomInt } from 'node:crypto'
 import {
   type AgentEntry,
+  asLogEntry,
   COMMITMENT_SALT_BYTES,
   didOf,
   encodeBase64,
+  entryFault,
   formatLogEntry,
   type JsonValue,
+  type KnownAgent,
+  knownAfter,
   type LogEntry,
   type Naming,
+  parseLogEntry,
   type Tail,
   utf8,
 } from '@countersign/protocol'
 import type { Tx } from '../database/database.ts'
 import type { LogEpochRow, LogQueueRow } from '../database/schema/log-rows.ts'
+import { isValidSignature } from '../secrets/ed25519.ts'
+import { LogHaltedError } from './halted.ts'
 import {
   currentEpoch,
   deleteQueued,
   dueChanges,
   entriesOfOwners,
   insertEntries,
-  lastEntryOf,
+  lastEntriesOf,
   postponeChange,
   setEntriesOfOwner,
   tilesAt,
@@ -61,6 +68,7 @@ export interface NewEntry {
  * Gives the changes that are due their places in the log: index, `prev`, commitment, tiles and root, in the caller's transaction.
  * Write transactions run one after another across all nodes, so there is one sequencer at a time.
  * @returns how many changes it has taken from the queue or held back; below `SEQUENCE_BATCH`: no more are due
+ * @throws LogHaltedError `broken-row` if one of them cannot follow the entry before it about the same agent
  */
 export async function sequenceBatch(deps: SequenceDeps, tx: Tx): Promise<number> {
   const epoch = await currentEpoch(tx.db)
@@ -69,7 +77,7 @@ export async function sequenceBatch(deps: SequenceDeps, tx: Tx): Promise<number>
   const due = await dueChanges(tx.db, now, SEQUENCE_BATCH)
   if (due.length === 0) return 0
   const admitted = await holdBack(tx, due, now)
-  const rows = [...(await earlierOf(tx, admitted, now)), ...admitted]
+  const rows = inOrder([...(await waitingWith(tx, admitted)), ...admitted])
   await appendEntries(
     deps,
     tx,
@@ -102,10 +110,16 @@ async function holdBack(tx: Tx, due: readonly LogQueueRow[], now: number): Promi
 }
 
 /** What waits of agents whose status or key has changed: entries about one agent stay in order. */
-async function earlierOf(tx: Tx, due: readonly LogQueueRow[], now: number): Promise<LogQueueRow[]> {
+async function waitingWith(tx: Tx, due: readonly LogQueueRow[]): Promise<LogQueueRow[]> {
   const urgent = due.filter(({ type }) => type === 'status' || type.startsWith('key_'))
   const tails = new Set(urgent.map(({ tail }) => tail))
-  return waitingChanges(tx.db, [...tails], now)
+  return waitingChanges(tx.db, [...tails])
+}
+
+/** Each change once, in the order of the events: a grade after a rotation names the new key, and must not come before it. */
+function inOrder(rows: readonly LogQueueRow[]): LogQueueRow[] {
+  const bySeq = new Map(rows.map((row) => [row.seq, row] as const))
+  return [...bySeq.values()].toSorted((a, b) => a.seq - b.seq)
 }
 
 function newEntry(
@@ -118,7 +132,10 @@ function newEntry(
   return { tail, members: { ...members, ...at }, evidence }
 }
 
-/** Appends entries to a log, with their tiles and the new root. */
+/**
+ * Appends entries to a log, with their tiles and the new root.
+ * @throws LogHaltedError `broken-row`
+ */
 export async function appendEntries(
   { naming, randomBytes }: Pick<SequenceDeps, 'naming' | 'randomBytes'>,
   tx: Tx,
@@ -128,22 +145,28 @@ export async function appendEntries(
   if (entries.length === 0) return
   const edge = new TreeEdge(size, await tilesAt(tx.db, epoch, TreeEdge.tilesOf(size)))
   const salts = randomBytes(entries.length * COMMITMENT_SALT_BYTES)
-  const previous = new Map<string, string>()
+  const tails = new Set(entries.flatMap(({ tail }) => tail ?? []))
+  const stored = await lastEntriesOf(tx.db, epoch, [...tails])
+  const last = new Map(stored.map(({ tail, entry }) => [tail, lastEntry(entry)] as const))
   const rows = []
   for (const [i, { tail, members, evidence }] of entries.entries()) {
     const salt = salts.subarray(i * COMMITMENT_SALT_BYTES, (i + 1) * COMMITMENT_SALT_BYTES)
+    const known = tail === null ? null : knownBy(last.get(tail))
     const ofAgent =
       tail === null
         ? {}
         : {
             did: didOf(naming, tail as Tail),
-            prev:
-              previous.get(tail) ?? (await leafOfLast(tx, epoch, tail, members.type === 'claimed')),
+            prev: known && encodeBase64(known.leaf),
             commitment: commitmentOf(naming, salt, evidence ?? 'null'),
           }
-    const bytes = formatLogEntry({ v: 1, ...members, ...ofAgent } as unknown as LogEntry)
+    const entry: Readonly<Record<string, JsonValue>> = { v: 1, ...members, ...ofAgent }
+    const bytes = formatLogEntry(entry as unknown as LogEntry)
     const leaf = leafHash(bytes)
-    if (tail !== null) previous.set(tail, encodeBase64(leaf))
+    if (tail !== null) {
+      const place = `${size + i}, about agent ${tail}`
+      last.set(tail, { entry: await checked(entry, known, place), leaf })
+    }
     edge.append(leaf)
     const isOpenable = tail !== null && evidence !== null
     rows.push({
@@ -160,12 +183,45 @@ export async function appendEntries(
   await updateEpoch(tx, epoch, { size: edge.size, root: edge.root() })
 }
 
-async function leafOfLast(
-  tx: Tx,
-  epoch: number,
-  tail: string,
-  isFirst: boolean,
-): Promise<AgentEntry['prev']> {
-  const entry = isFirst ? null : await lastEntryOf(tx.db, epoch, tail)
-  return entry === null ? null : encodeBase64(leafHash(utf8(entry)))
+/** The last entry about an agent. */
+interface LastEntry {
+  readonly entry: AgentEntry
+  readonly leaf: Uint8Array
+}
+
+/** @throws LogHaltedError `broken-row` */
+function lastEntry(text: string): LastEntry {
+  const bytes = utf8(text)
+  const entry = parseLogEntry(bytes) as AgentEntry | null
+  if (entry === null) throw broken(`the last entry of an agent is none: ${text.slice(0, 200)}`)
+  return { entry, leaf: leafHash(bytes) }
+}
+
+/** Entries about one agent are in order, so that the last one has its newest key. */
+function knownBy(last: LastEntry | undefined): KnownAgent | null {
+  return last === undefined ? null : knownAfter(last.entry, last.leaf, null)
+}
+
+/**
+ * Checks an entry as everybody who verifies the log does.
+ * @param place of the entry, for the message
+ * @throws LogHaltedError `broken-row`
+ */
+async function checked(
+  members: Readonly<Record<string, JsonValue>>,
+  known: KnownAgent | null,
+  place: string,
+): Promise<AgentEntry> {
+  const entry = asLogEntry(members) as AgentEntry | null
+  if (entry === null) throw broken(`entry ${place}, is not an entry of this format`)
+  const fault = await entryFault(entry, known, isValidSignature)
+  if (fault !== null) throw broken(`entry ${place}, ${fault}`)
+  return entry
+}
+
+function broken(what: string): LogHaltedError {
+  return new LogHaltedError(
+    'broken-row',
+    `The next entry would break the rules of the log, because the database was changed: ${what}. Restore a backup and run: countersignd log recover --from <mirror>`,
+  )
 }

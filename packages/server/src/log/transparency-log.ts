@@ -57,6 +57,7 @@ export class TransparencyLog {
   readonly #joining: Joining
   #served: ServedLog | null = null
   #halted: LogHaltedError | null = null
+  #damage: LogHaltedError | null = null
   #isBackfilled = false
 
   constructor(deps: LogDeps) {
@@ -79,6 +80,12 @@ export class TransparencyLog {
   /** The message of `halted`. */
   get problem(): string | null {
     return this.#halted?.message ?? null
+  }
+
+  /** Halts the log until the process ends, because the database has bytes that are not those of the tree. */
+  halt(problem: string): void {
+    this.#damage = new LogHaltedError('other-entries', problem)
+    this.#halted = this.#damage
   }
 
   /** The number of changes that could have their place in the log. */
@@ -113,6 +120,7 @@ export class TransparencyLog {
   /** @throws LogHaltedError; what is queued stays queued then */
   async #step(stopping: AbortSignal): Promise<void> {
     const { db } = this.#deps
+    if (this.#damage !== null) throw this.#damage
     if (!this.#isBackfilled) await this.#begin()
     const row = await currentEpoch(db.read)
     if (row === undefined) return

@@ -86,7 +86,8 @@ export class TreeEdge {
   }
 }
 
-function merge(hashes: readonly Uint8Array[]): Uint8Array {
+/** The hash of a complete subtree, from those of its parts. */
+export function merge(hashes: readonly Uint8Array[]): Uint8Array {
   if (hashes.length === 1) return hashes[0] as Uint8Array
   const middle = hashes.length / 2
   return nodeHash(merge(hashes.slice(0, middle)), merge(hashes.slice(middle)))

@@ -65,8 +65,8 @@ interface Check {
   reject(error: CodedError): void
 }
 
-/** libsodium ignores bytes after the 64th, so the length is checked here. */
-function isValidSignature(
+/** `Ed25519Verifier.verify` at once. libsodium ignores bytes after the 64th, so the length is checked here. */
+export function isValidSignature(
   publicKey: Uint8Array,
   message: Uint8Array,
   signature: Uint8Array,

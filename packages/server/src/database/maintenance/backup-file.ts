@@ -21,9 +21,14 @@ export interface FileContents {
 /**
  * Writes a consistent copy to a new file, while others read and write the database. The copy gets its name only after it
  * has been checked.
+ * @param verify a further check of the copy, which throws what is wrong
  * @throws NotABackupError if the copy is damaged, most often because the database is
  */
-export async function backupFile(file: string, target: string): Promise<FileContents> {
+export async function backupFile(
+  file: string,
+  target: string,
+  verify: (copy: string) => Promise<void>,
+): Promise<FileContents> {
   const draft = `${target}.part`
   removeFile(draft)
   const connection = openConnection(file)
@@ -36,6 +41,7 @@ export async function backupFile(file: string, target: string): Promise<FileCont
     disableWal(draft)
     const contents = inspectBackup(draft)
     if (contents.lastEvent < before) throw new NotABackupError('The copy is incomplete.')
+    await verify(draft)
     renameSync(draft, target)
     return contents
   } finally {

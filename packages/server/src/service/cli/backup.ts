@@ -15,6 +15,7 @@ import { lockDatabase } from '../../database/sqlite/process-lock.ts'
 import { migrateFile } from '../../database/sqlite/sqlite-database.ts'
 import { LogAnchor } from '../../log/anchor.ts'
 import { haltOf } from '../../log/halted.ts'
+import { verifyStored } from '../../log/verify-stored.ts'
 import { withData } from './command-context.ts'
 import { print, ReportedFailure } from './output.ts'
 
@@ -31,7 +32,9 @@ export function backupCommands(program: Command, env: Env): void {
         'pg_dump "$DATABASE_URL" makes a backup of it, also while the service runs',
       )
       // Opening the data creates the database if there is none.
-      const contents = await withData(env, () => backupFile(source, target)).catch(explainDamage)
+      const contents = await withData(env, () => backupFile(source, target, verifyCopy)).catch(
+        explainDamage,
+      )
       print(
         command,
         { file: target, ...contents },
@@ -89,6 +92,13 @@ function describeSetback({ entries, status, keys, agents }: Setback): string[] {
     ...list('Agents whose key goes back', keys),
     ...list('Agents that the backup lacks', agents),
   ]
+}
+
+/** Whoever changes an entry of the log leaves the pages of the file intact. @throws NotABackupError */
+async function verifyCopy(file: string): Promise<void> {
+  const place = { kind: 'sqlite', file } as const
+  const fault = await inspectDatabase(place, ({ db }) => verifyStored(db))
+  if (fault !== null) throw new NotABackupError(`The transparency log is damaged: ${fault}.`)
 }
 
 function explainDamage(error: unknown): never {

@@ -1,4 +1,5 @@
-import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, readdirSync, statfsSync, statSync } from 'node:fs'
+import { join } from 'node:path'
 import { formatVerifierKey } from '@countersign/protocol'
 import type { Command } from 'commander'
 import { comparePepper, OtherPepperError } from '../../accounts/identity/pepper-check.ts'
@@ -14,6 +15,7 @@ import { lostTree, lostTreeMessage, openWitnessKey } from '../../log/cosigning/w
 import { readWitnessLogs } from '../../log/cosigning/witness-logs.ts'
 import { haltOf } from '../../log/halted.ts'
 import { currentEpoch } from '../../log/log-table.ts'
+import { verifyStored } from '../../log/verify-stored.ts'
 import { readWitnesses } from '../../log/witnesses/witness-policy.ts'
 import { witnessRows } from '../../log/witnesses/witness-table.ts'
 import { selfTestEd25519 } from '../../secrets/ed25519.ts'
@@ -45,7 +47,9 @@ const CHECKS: Readonly<Record<string, Check>> = {
   'read model': checkReadModel,
   'identity pepper': checkPepper,
   'service keys': checkServiceKeys,
+  'key files': checkKeyFiles,
   'transparency log': checkLog,
+  'stored log': checkStoredLog,
   'witnesses of the log': checkWitnesses,
   witness: checkWitness,
   'free disk': checkDisk,
@@ -99,6 +103,16 @@ async function checkDataDir({ dataDir }: Settings) {
   accessSync(dataDir, constants.R_OK | constants.W_OK)
   const open = statSync(dataDir).mode & 0o077
   return open === 0 ? ok('readable only by you') : warn('readable by other users: chmod 700')
+}
+
+async function checkKeyFiles({ dataDir }: Settings) {
+  const names = existsSync(dataDir) ? readdirSync(dataDir) : []
+  const open = names
+    .filter((name) => /^identity-pepper$|-key(-|$)/.test(name))
+    .filter((name) => (statSync(join(dataDir, name)).mode & 0o077) !== 0)
+  return open.length === 0
+    ? ok('readable only by you')
+    : warn(`other users may read ${open.join(', ')}: chmod 600`)
 }
 
 async function checkDatabase({ database }: Settings) {
@@ -187,6 +201,15 @@ async function checkLog({ dataDir, database }: Settings) {
   return anchor === null
     ? ok('not begun yet: the service begins it when it runs')
     : fail('log-head in DATA_DIR is of a log that the database does not have: it was restored')
+}
+
+/** Recomputes the log from its entries. */
+async function checkStoredLog({ database }: Settings) {
+  if (isMissingFile(database)) return ok('not begun yet')
+  const fault = await inspectDatabase(database, async ({ db }) =>
+    (await missingMigrations(db)).length > 0 ? null : verifyStored(db),
+  )
+  return fault === null ? ok('entries, tiles, roots and checkpoints agree') : fail(fault)
 }
 
 /** What the witnesses of the log have answered to the service. */

@@ -1,12 +1,9 @@
-import {
-  type AgentEntry,
-  decodeKey,
-  keyThumbprint,
-  namingOfDid,
-  parseThumbprint,
-  rotationSignatures,
-  type VerifyEd25519,
-} from '@countersign/protocol'
+import { decodeKey } from '../base64.ts'
+import { namingOfDid } from '../naming.ts'
+import { isThumbprint, keyThumbprint, parseThumbprint } from '../public-key.ts'
+import { type AgentEntry, rotationSignatures } from './log-entry.ts'
+import { equalHashes } from './merkle-tree.ts'
+import type { VerifyEd25519 } from './signed-note.ts'
 
 /** What is known of an agent by its entries so far. */
 export interface KnownAgent {
@@ -29,7 +26,7 @@ export async function entryFault(
 ): Promise<string | null> {
   const naming = namingOfDid(entry.did)
   if (naming === null || !naming.didPattern.test(entry.did)) return 'has a malformed DID'
-  if (parseThumbprint(entry.key) === null) return 'has a malformed key'
+  if (!isThumbprint(entry.key)) return 'has a malformed key'
   const prev = entry.prev === null ? null : decodeKey(entry.prev)
   if (!isSame(prev, known?.leaf ?? null)) {
     return 'does not refer to the entry before it about the same agent'
@@ -89,5 +86,5 @@ async function rotationFault(
 
 function isSame(a: Uint8Array | null, b: Uint8Array | null): boolean {
   if (a === null || b === null) return a === b
-  return Buffer.from(a).equals(b)
+  return equalHashes(a, b)
 }
