@@ -1,10 +1,11 @@
-import { type AgentEntry, KEY_COMPROMISED } from '@countersign/protocol'
+import { type AgentEntry, KEY_COMPROMISED, RENOUNCED_BY_AGENT } from '@countersign/protocol'
 import { agentByTail, OWNER_SUSPENDED } from '../agents/agent-table.ts'
 import { regradeFrom } from '../agents/changes/change-agent.ts'
 import { holdOf, liftKeySuspension, suspendKey } from '../agents/changes/holds.ts'
 import { burnKey, revokeAgent, setStatus } from '../agents/changes/set-status.ts'
 import { endRecovery } from '../agents/keys/end-recovery.ts'
 import { isKeyLost } from '../agents/keys/key-table.ts'
+import { suspendRenounced } from '../agents/keys/renounce.ts'
 import { beginSuspension, endSuspension } from '../agents/manage/suspend-owner.ts'
 import { recheckAfterRestore } from '../channels/channel-lifecycle.ts'
 import type { AgentRow, Tx } from '../database/database.ts'
@@ -162,6 +163,8 @@ class Restoration {
     if (last.status === 'active') return this.#reactivate(now, last, at)
     const isSame = now.status_reason === last.reason && now.status_set_by === last.by
     if (now.status === 'suspended' && isSame) return
+    if (last.by === 'agent' && last.reason === RENOUNCED_BY_AGENT)
+      return suspendRenounced(this.#quiet, this.#tail, null, at)
     await setStatus(this.#quiet, this.#tail, { to: 'suspended', ...set }, at)
   }
 

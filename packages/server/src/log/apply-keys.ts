@@ -121,7 +121,6 @@ export class RestoredKeys {
     await burnKey(this.#tx, agent.public_key, at)
     const keys = await keysOfAgent(this.#tx.db, agent)
     await this.#burn(
-      agent,
       keys.filter(({ sequence }) => sequence === lastGoodSequence),
       at,
     )
@@ -135,18 +134,14 @@ export class RestoredKeys {
     const change = { type: 'agent.key_contested', reason: 'mistake', lastGoodSequence } as const
     await changeAgent(this.#tx, agent.tail, { ...change, newKey }, at)
     await this.#burn(
-      agent,
       keys.filter(({ sequence }) => sequence > lastGoodSequence),
       at,
     )
   }
 
-  async #burn({ tail }: AgentRow, keys: readonly AgentKey[], at: number): Promise<void> {
-    for (const { state, sequence, public_key: key } of keys) {
-      if (state === 'compromised' || state === 'lost') continue
-      await burnKey(this.#tx, key, at)
-      const burned = { type: 'agent.key_compromised', sequence, key, isSilent: true } as const
-      await changeAgent(this.#tx, tail, burned, at)
+  async #burn(keys: readonly AgentKey[], at: number): Promise<void> {
+    for (const { state, public_key: key } of keys) {
+      if (state !== 'lost') await burnKey(this.#tx, key, at)
     }
   }
 }

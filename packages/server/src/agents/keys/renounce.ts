@@ -92,7 +92,16 @@ async function beginRenouncing(
       'This key was reported as compromised: it cannot end a certificate.',
     )
   }
-  const { evidence, at } = signed
+  await suspendRenounced(tx, tail, signed.evidence, signed.at)
+}
+
+/** Suspends an agent that its key has renounced, and has it revoked 72 hours later. @param at milliseconds since 1970 */
+export async function suspendRenounced(
+  tx: Tx,
+  tail: string,
+  evidence: JsonValue,
+  at: number,
+): Promise<void> {
   const finalAt = at + RENOUNCE_DELAY_MS
   await changeAgent(tx, tail, { type: 'agent.renounced', finalAt }, at)
   const suspension = { to: 'suspended', reason: RENOUNCED_BY_AGENT, setBy: 'agent' } as const
