@@ -16,13 +16,15 @@ const FIRST_STORE = Symbol.for('countersign.nonces')
  * @param now the clock, in milliseconds since 1970. With a clock of your own, the store starts when it is created
  */
 export function memoryNonceStore(maxEntries?: number, now?: () => number): NonceStore {
+  const isAlone = !isOneOfSeveral()
   const store = memoryStore({
     maxEntries,
     now: now ?? Date.now,
     age: now === undefined ? ageOfMemory() : undefined,
-    random: () => encodeBase64Url(crypto.getRandomValues(new Uint8Array(16))),
+    // Workers allow no random values before the first request, and need none.
+    random: isAlone ? randomId : () => NO_NONCE,
   })
-  if (!isOneOfSeveral()) return store
+  if (isAlone) return store
   return {
     record(nonce) {
       const outcome = store.record(nonce)
@@ -32,6 +34,11 @@ export function memoryNonceStore(maxEntries?: number, now?: () => number): Nonce
     retryAfterSeconds: () => null,
   }
 }
+
+/** 16 random bytes. */
+const randomId = () => encodeBase64Url(crypto.getRandomValues(new Uint8Array(16)))
+/** No nonce begins so. */
+const NO_NONCE = '*'
 
 /** That of the process for its first store: no other one has accepted anything before. */
 function ageOfMemory(): () => number {
