@@ -79,7 +79,8 @@ export function redisNonceStore(
       return stored === 'OK' && isKnown ? 'fresh' : 'unchecked'
     },
     challenge: () => memory && challengeOf(memory, now(), randomId),
-    retryAfterSeconds: (createdAt) => (memory === null ? 1 : retryAfterOf(memory, createdAt)),
+    retryAfterSeconds: (createdAt) =>
+      memory === null ? 1 : retryAfterOf(memory, createdAt, now()),
   }
 }
 

@@ -70,7 +70,7 @@ class MemoryNonceStore:
         self._now = now
         self._max_entries = max_entries
         self._share = max(1, max_entries // _SHARE)
-        self._begin(_first_store(), now())
+        self._begin(now is time.time and _first_store(), now())
         _stores.add(self)
 
     def _begin(self, is_first: bool, started_at: float) -> None:
@@ -112,7 +112,8 @@ class MemoryNonceStore:
 
     def retry_after_seconds(self, created_at: int) -> int:
         """After ``unchecked``: in how many seconds the store can check a new signature of the same signer."""
-        return max(1, math.ceil(self._blind_until() - created_at))
+        # Clocks may be 30 seconds behind; an older signature is not from now.
+        return max(1, math.ceil(self._blind_until() - max(created_at, self._now() - 30)))
 
     def _blind_until(self) -> float:
         started_at = self._started_at
@@ -130,6 +131,12 @@ class MemoryNonceStore:
                     del self._used[keyid]
             self._purged_to += 1
         self._purged_to = max(self._purged_to, second)
+
+
+def challenge_of(store: NonceStore) -> Optional[str]:
+    """``challenge()`` of a store that has it."""
+    challenge = getattr(store, "challenge", None)
+    return None if challenge is None else challenge()
 
 
 _stores: "weakref.WeakSet[MemoryNonceStore]" = weakref.WeakSet()

@@ -1,5 +1,5 @@
 import type { NonceStore, UsedNonce } from './signed-request-types.ts'
-import { MAX_LIFETIME } from './verify-request.ts'
+import { MAX_CLOCK_SKEW, MAX_LIFETIME } from './verify-request.ts'
 
 /** A memory of used nonces, as far as it matters when it began. */
 export interface NonceMemory {
@@ -38,8 +38,10 @@ export function challengeOf(
 }
 
 /** `NonceStore.retryAfterSeconds` for a memory. */
-export function retryAfterOf({ startedAt }: NonceMemory, createdAt: number): number {
-  return Math.max(1, Math.ceil((startedAt + BLIND_MS - createdAt) / 1000))
+export function retryAfterOf({ startedAt }: NonceMemory, createdAt: number, now: number): number {
+  // Clocks may be as far behind as ahead; an older signature is not from now.
+  const signersNow = Math.max(createdAt, now - MAX_CLOCK_SKEW * 1000)
+  return Math.max(1, Math.ceil((startedAt + BLIND_MS - signersNow) / 1000))
 }
 
 /** Options of `memoryNonceStore`. */
@@ -111,7 +113,7 @@ export function memoryNonceStore({
       return isSince(memory(), { nonce, createdAt }) ? 'fresh' : 'unchecked'
     },
     challenge: () => challengeOf(memory(), now(), random),
-    retryAfterSeconds: (createdAt) => retryAfterOf(memory(), createdAt),
+    retryAfterSeconds: (createdAt) => retryAfterOf(memory(), createdAt, now()),
   }
 }
 
