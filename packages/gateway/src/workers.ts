@@ -1,4 +1,4 @@
-import type { NonceOutcome, NonceStore, UsedNonce } from '@countersign/protocol'
+import type { NonceOutcome, NonceStore, UsedNonce } from '@countersign/sdk'
 
 /** The binding of the class `CountersignNonces`: the part of a `DurableObjectNamespace` that the store uses. */
 export interface DurableObjectNonces {
