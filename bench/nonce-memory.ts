@@ -19,14 +19,16 @@ const keys = Array.from({ length: KEYS }, (_, i) => hashOf(`key ${i}`))
 const store = memoryNonceStore(ENTRIES)
 collectGarbage()
 const before = process.memoryUsage().heapUsed
-const createdAt = Date.now() + 1000
+// Later than what a store that has just started does not know.
+const createdAt = Date.now() + 60_000
 let entries = 0
 for (let i = 0; i < ENTRIES; i++) {
   // Each as a request of its own: texts that share no memory, spread over the lifetime of a signature.
   const expiresAt = createdAt + 90_000 + Math.floor((i * 60) / ENTRIES) * 1000
   const nonce = {
     keyid: keys[i % KEYS] as string,
-    hash: hashOf(`nonce ${i}`),
+    nonce: hashOf(`nonce ${i}`),
+    hash: hashOf(`${i}`),
     createdAt,
     expiresAt,
   }
@@ -37,6 +39,7 @@ const bytes = process.memoryUsage().heapUsed - before
 // The store is in use until here.
 await store.record({
   keyid: hashOf('last'),
+  nonce: hashOf('last'),
   hash: hashOf('last'),
   createdAt,
   expiresAt: createdAt + 1000,

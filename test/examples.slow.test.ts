@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
 import { before, test } from 'node:test'
 import { Agent, newKey, Registry } from '@countersign/sdk'
 import {
@@ -13,7 +14,7 @@ import { fileCleanup } from './support/file-cleanup.ts'
 import { freePort } from './support/ports.ts'
 import { pythonFor } from './support/python.ts'
 import type { CommandResult } from './support/run.ts'
-import { startTestService, type TestService } from './support/service.ts'
+import { ROOT, startTestService, type TestService } from './support/service.ts'
 import { allOf } from './support/tools.ts'
 import { until } from './support/until.ts'
 
@@ -168,16 +169,37 @@ test('cloudflare-worker: the Worker admits only verified agents', EXAMPLE, async
   await example.start('npx', [...args, ...settings], { ORIGIN })
   const { status, text, line, agent } = await assertGuarded(ORIGIN, '/orders')
   assert.deepEqual([status, JSON.parse(text)], [200, { orders: [], agent: agent.did }])
+  const post = await agent.sign(`${ORIGIN}/orders`, POST)
+  const copies = [await fetch(post.clone()), await fetch(post)]
+  assert.deepEqual(
+    copies.map((each) => each.status),
+    [200, 401],
+  )
   show('cloudflare-worker', line)
 })
 
 test('nextjs: the route admits only verified agents, the page everyone', EXAMPLE, async (t) => {
   const ORIGIN = await newOrigin()
+  const { port } = new URL(ORIGIN)
   const example = await installExample(t, 'nextjs', service, ['gateway'])
   const built = await example.run('npx', ['next', 'build', '..'], { ORIGIN })
   assert.equal(built.code, 0, built.stdout + built.stderr)
-  await example.start('npx', ['next', 'start', '--port', new URL(ORIGIN).port], { ORIGIN })
+  const { stop } = await example.start('npx', ['next', 'start', '--port', port], { ORIGIN })
   assert.match(await (await fetch(ORIGIN)).text(), /A shop for people and agents/)
+  // The route, and with it the store of nonces, is younger than the first request to it.
+  const early = await newAgent(service, ORIGIN)
+  const refused = await fetch(await early.sign(`${ORIGIN}/orders`, POST))
+  assert.equal(refused.status, 503)
+  assert.match(await refused.text(), /"replay-unchecked"/)
+  assert.match(String(refused.headers.get('accept-signature')), /;nonce="[\w-]{44}";/)
+  const welcome = await early.fetch(`${ORIGIN}/orders`, POST)
+  assert.equal(welcome.status, 201, await welcome.text())
+  await stop()
+  // A server that has run for a while admits its first signed POST.
+  const NODE_OPTIONS = `${example.env.NODE_OPTIONS} --import=${join(ROOT, 'test/support/older-process.mjs')}`
+  await example.start('npx', ['next', 'start', '--port', port], { ORIGIN, NODE_OPTIONS })
+  const first = await fetch(await early.sign(`${ORIGIN}/orders`, POST))
+  assert.equal(first.status, 201, await first.text())
   const { status, text, line, agent } = await assertGuarded(ORIGIN, '/orders', POST)
   assert.deepEqual([status, JSON.parse(text)], [201, { item: 'lamp', orderedBy: agent.did }])
   show('nextjs', line)

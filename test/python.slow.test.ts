@@ -310,7 +310,8 @@ function decidedHere({ policy: input, ...each }: DecisionCase) {
   const { signature: _, ...comparable } = decision
   const accepts = { sessions: each.sessions, signatures: true }
   const signInUrl = each.sessions ? each.signInPath : null
-  const context = { naming, accepts, signInUrl, vary: varyHeader(naming, accepts) }
+  const vary = varyHeader(naming, accepts)
+  const context = { naming, accepts, signInUrl, vary, challenge: () => null }
   const accept = each.headers.find(([name]) => name === 'Accept')?.[1] ?? null
   const denial = denialFor(decision, context, accept, () => ({
     method: each.method,

@@ -9,17 +9,23 @@ from countersign import Agent, CountersignError
 from support import DID, FakeService
 
 
+CHALLENGE = "challenge-of-the-site-1"
+
+
 @pytest.fixture
 def servers():
-    """Two servers that answer with what they received; ``/to?<address>`` redirects with 307."""
+    """Two servers that answer with what they received; ``/to?<address>`` redirects with 307, and ``/503`` asks to sign with a nonce."""
     seen = []
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self):
-            self.rfile.read(int(self.headers.get("content-length") or 0))
-            seen.append((self.server.server_port, self.path, {k.lower(): v for k, v in self.headers.items()}))
+            body = self.rfile.read(int(self.headers.get("content-length") or 0))
+            headers = {k.lower(): v for k, v in self.headers.items()}
+            seen.append((self.server.server_port, self.path, {**headers, "body": body}))
             path, _, query = self.path.partition("?")
-            self.send_response(307 if path == "/to" else 200)
+            self.send_response(307 if path == "/to" else 503 if path == "/503" else 200)
+            if path == "/503":
+                self.send_header("Accept-Signature", f'sig1=();nonce="{CHALLENGE}";tag="web-bot-auth"')
             if path == "/to":
                 self.send_header("Location", query)
             self.send_header("Content-Length", "2")
@@ -97,6 +103,47 @@ def test_httpx_async(servers):
     asyncio.run(ask())
     del seen[2]
     check(seen, "/back")
+
+
+def check_challenged(seen):
+    """The request of an audience is sent once more, with the nonce; others are not."""
+    first, second, other = seen
+    assert [first[2]["body"], second[2]["body"]] == [b"lamp", b"lamp"]
+    assert f'nonce="{CHALLENGE}"' not in first[2]["signature-input"]
+    assert f'nonce="{CHALLENGE}"' in second[2]["signature-input"]
+    assert "signature" not in other[2]
+
+
+def test_a_nonce_of_the_site_is_signed_once_requests(servers):
+    requests = pytest.importorskip("requests")
+    from countersign.requests import SigningAdapter
+
+    (here, there), seen = servers
+    with requests.Session() as session:
+        session.mount("http://", SigningAdapter(agent_for(here)))
+        assert session.post(f"{here}/503", data=b"lamp").status_code == 503
+        assert session.post(f"{there}/503", data=b"lamp").status_code == 503
+    check_challenged(seen)
+
+
+def test_a_nonce_of_the_site_is_signed_once_httpx(servers):
+    httpx = pytest.importorskip("httpx")
+    from countersign.httpx import AsyncSigningTransport, SigningTransport
+
+    (here, there), seen = servers
+    with httpx.Client(transport=SigningTransport(agent_for(here))) as client:
+        assert client.post(f"{here}/503", content=b"lamp").status_code == 503
+        assert client.post(f"{there}/503", content=b"lamp").status_code == 503
+    check_challenged(seen)
+    seen.clear()
+
+    async def main():
+        async with httpx.AsyncClient(transport=AsyncSigningTransport(agent_for(here))) as client:
+            assert (await client.post(f"{here}/503", content=b"lamp")).status_code == 503
+            assert (await client.post(f"{there}/503", content=b"lamp")).status_code == 503
+
+    asyncio.run(main())
+    check_challenged(seen)
 
 
 def test_requests_that_cannot_be_signed():

@@ -47,6 +47,8 @@ const ENV: Readonly<Record<string, string>> = {
 /** A copy of an example with its dependencies, and the packages that the service serves. */
 export interface Example {
   readonly dir: string
+  /** Of all its programs. */
+  readonly env: Env
   /** Runs a program of the example to its end. @param as the agent whose key file it uses */
   run(command: string, args: readonly string[], env: Env, as?: string): Promise<CommandResult>
   /** Starts a program and waits until the origin answers. */
@@ -58,6 +60,8 @@ type Env = Readonly<Record<string, string>>
 interface Program {
   /** What it has written so far. */
   output(): string
+  /** Ends it, with the programs that it has started. */
+  stop(): Promise<void>
 }
 
 /** @param libraries which packages of the service the README installs */
@@ -83,6 +87,7 @@ export async function installExample(
   const env = { ...ENV, HOME: home, SERVICE: service.url }
   return {
     dir,
+    env,
     run(command, args, own, as = 'agent') {
       // agent.pem is in the current directory.
       const cwd = join(dir, as)
@@ -107,7 +112,7 @@ export async function installExample(
           () => false,
         )
       }, 300_000)
-      return { output: () => output }
+      return { output: () => output, stop: () => stop(child) }
     },
   }
 }

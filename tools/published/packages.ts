@@ -56,7 +56,7 @@ export const PUBLISHED_PACKAGES: readonly PublishedPackage[] = [
   {
     name: 'gateway',
     publishedName: '@countersign/gateway',
-    entries: ['index', 'express', 'fastify', 'fetch', 'hono'],
+    entries: ['index', 'express', 'fastify', 'fetch', 'hono', 'workers'],
     command: 'forward-auth/main',
     isBundle: false,
     // So that it can be installed from the address of a service alone.

@@ -1,13 +1,17 @@
 import { agentOf, gateway } from '@countersign/gateway/fetch'
+import { durableObjectNonceStore } from '@countersign/gateway/workers'
+
+// Used signatures, one object for each key of an agent: instances of the Worker share no memory.
+export { CountersignNonces } from '@countersign/gateway/workers'
 
 let admitted
 
-// Only agents of verified owners that sign their requests for this origin. The Worker runs in many places, so it needs
-// a shared store of nonces before it can admit requests that change state: see "Several processes" in the guide.
-function admit({ SERVICE, ORIGIN }) {
+// Only agents of verified owners that sign their requests for this origin.
+function admit({ SERVICE, ORIGIN, NONCES }) {
   admitted ??= gateway({
     service: SERVICE,
     audiences: [ORIGIN],
+    nonces: durableObjectNonceStore(NONCES),
     policy: { requireProof: true, levels: { unverified: 'deny' } },
     address: (request) => request.headers.get('cf-connecting-ip'),
   })((request) => Response.json({ orders: [], agent: agentOf(request).did }))

@@ -1,4 +1,9 @@
-import { acceptSignatureHeader, type Naming, type RawRequest } from '@countersign/protocol'
+import {
+  acceptSignatureHeader,
+  isSafeMethod,
+  type Naming,
+  type RawRequest,
+} from '@countersign/protocol'
 import type { Decision, Denial, Refusal } from './decision/decision.ts'
 
 /** What a gateway accepts as proof of possession. */
@@ -15,6 +20,8 @@ export interface DenialContext {
   readonly signInUrl: string | null
   /** The `Vary` value for every response. */
   readonly vary: string
+  /** A nonce to sign with, if the store of nonces may not know signatures from before its start. */
+  challenge(): string | null
 }
 
 /**
@@ -30,7 +37,7 @@ export function denialFor(
   accept: string | null,
   raw: () => RawRequest,
 ): Denial | null {
-  const { naming, accepts, vary } = context
+  const { accepts, vary } = context
   const { admitted, refusal, reasons } = decision
   if (admitted || refusal === null) return null
   const { status, code, retryAfterSeconds } = refusal
@@ -49,7 +56,8 @@ export function denialFor(
           ...(!hidden && { reasons: reasons.map((each) => each.code) }),
         },
       })
-  const lacksProof = status === 401 || reasons[0].code === 'proof-required'
+  const lacksProof =
+    status === 401 || reasons[0].code === 'proof-required' || reasons[0].code === 'replay-unchecked'
   const wantsSignature = accepts.signatures && lacksProof && !hidden
   return {
     status,
@@ -60,13 +68,17 @@ export function denialFor(
       ['x-content-type-options', 'nosniff'],
       ...(page ? [['content-security-policy', "default-src 'none'"] as const] : []),
       ...(status === 401 ? [['www-authenticate', challengesOf(context)] as const] : []),
-      ...(wantsSignature
-        ? [['accept-signature', acceptSignatureHeader(raw(), naming.idHeader)] as const]
-        : []),
+      ...(wantsSignature ? [acceptSignature(raw(), context)] : []),
       ...(retryAfterSeconds === null ? [] : [['retry-after', String(retryAfterSeconds)] as const]),
     ],
     body,
   }
+}
+
+function acceptSignature(request: RawRequest, { naming, challenge }: DenialContext) {
+  // Requests that change no state are admitted without.
+  const nonce = isSafeMethod(request.method) ? null : challenge()
+  return ['accept-signature', acceptSignatureHeader(request, naming.idHeader, nonce)] as const
 }
 
 /** The authentication schemes that are accepted, and where to sign in (RFC 9110 section 11.6.1; docs/sessions.md). */

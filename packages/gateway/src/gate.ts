@@ -1,5 +1,6 @@
 import {
   didOf,
+  isSafeMethod,
   type Naming,
   type NonceStore,
   parseDidOrTail,
@@ -114,7 +115,9 @@ export class Gate {
     const isKept = (part: 'directories' | 'limit') =>
       JSON.stringify(previous?.policy[part]) === JSON.stringify(policy[part])
     // A new store would not know which nonces were used.
-    this.#nonces = options.nonces ?? (previous ? previous.#nonces : memoryNonceStore())
+    this.#nonces =
+      options.nonces ?? (previous ? previous.#nonces : memoryNonceStore(undefined, options.clock))
+    if (this.accepts.signatures && !previous) reportMissingStore(this.#nonces, policy)
     this.#directories =
       previous && isKept('directories')
         ? previous.#directories
@@ -135,6 +138,9 @@ export class Gate {
     const own = this.#trusted.find((each) => each.issuer === issuer)
     this.#unsubscribe = own?.follower.onRestricted((did) => this.#agents.restrict(did))
   }
+
+  /** A nonce to sign with, for those whose signature the store may not know. */
+  readonly challenge = (): string | null => this.#nonces.challenge?.() ?? null
 
   /** Takes over the cached answers and logged keys that still apply. */
   #learnFrom(previous: Gate): void {
@@ -187,8 +193,8 @@ export class Gate {
   ): Promise<Outcome> {
     const signedIn = await session
     const signatures = this.#signatures
-    const unproven = (result: SignatureResult, fault: CertificateFault | null = null) =>
-      this.#decideUnproven(request, ruleIndex, signedIn, result, fault)
+    const unproven = (result: SignatureResult, why: Partial<Unproven> = {}) =>
+      this.#decideUnproven(request, ruleIndex, signedIn, { ...UNPROVEN, ...why, result })
     if (signatures === null) return unproven(NO_AUDIENCE)
 
     const signature = signatures.read(request.raw())
@@ -196,7 +202,8 @@ export class Gate {
 
     const found = await signatures.findKey(signature)
     if ('fault' in found) {
-      return unproven(refuseSignature(signature, found.fault), found.certificateFault)
+      const { fault, certificateFault } = found
+      return unproven(refuseSignature(signature, fault), { certificateFault })
     }
     const proven = await signatures.verify(signature, found.key)
     if ('verdict' in proven) return unproven(proven)
@@ -209,7 +216,9 @@ export class Gate {
     const result = isAdmitted
       ? await signatures.accept(proven, request.readBody)
       : refuseSignature(proven, 'not-admitted')
-    if (isAdmitted && result.verdict !== 'verified') return unproven(result)
+    if (isAdmitted && result.verdict !== 'verified') {
+      return unproven(result, { retryAfterSeconds: signatures.retryAfterSeconds(proven) })
+    }
 
     const outcome = this.#namesAnother(request.identification, signedIn, signer)
       ? this.#evaluate(ruleIndex, CONFLICT, null, basis)
@@ -222,12 +231,15 @@ export class Gate {
     request: GatewayRequest,
     ruleIndex: number | null,
     session: SessionCaller | null,
-    result: SignatureResult,
-    certificateFault: CertificateFault | null,
+    {
+      result,
+      certificateFault,
+      retryAfterSeconds,
+    }: Unproven & { readonly result: SignatureResult },
   ): Promise<Outcome> {
     if (result.verdict === 'unverified' && certificateFault === null) {
       const outcome = await this.#decideByRules(request, ruleIndex, session)
-      return unverifiedOutcome(this, outcome, result)
+      return unverifiedOutcome(this, outcome, result, retryAfterSeconds)
     }
     const status = result.status === 400 || result.status === 403 ? result.status : 401
     const caller: Caller =
@@ -381,6 +393,29 @@ export class Gate {
   }
 }
 
+/** A store that can never tell refuses every signed request that changes state. */
+function reportMissingStore(nonces: NonceStore, policy: Policy): void {
+  if (nonces.retryAfterSeconds?.(0) !== null) return
+  const changesState = (methods: readonly string[] | null) => !methods?.every(isSafeMethod)
+  const rules = [...policy.routes, { ...policy, methods: null }]
+  const needsStore = rules.some(
+    ({ methods, requireProof, levels }) =>
+      (requireProof || levels.none === 'deny') && changesState(methods),
+  )
+  if (needsStore) console.error(MISSING_STORE)
+}
+
+const MISSING_STORE =
+  'countersign: this gateway refuses every signed request that changes state (no-nonce-store), because other instances of it have memories of their own. Set the option `nonces` to a shared store: durableObjectNonceStore on Workers, otherwise redisNonceStore.'
+
+/** What is known of a signature that proves nothing, besides the result. */
+interface Unproven {
+  readonly certificateFault: CertificateFault | null
+  /** When its replay can be checked, if that is the reason; null: never. */
+  readonly retryAfterSeconds: number | null
+}
+
+const UNPROVEN: Unproven = { certificateFault: null, retryAfterSeconds: null }
 const MAX_CALLERS = 1_000
 const ANONYMOUS: AnonymousCaller = { kind: 'none' }
 const UNREADABLE: AnonymousCaller = { kind: 'unreadable' }

@@ -157,6 +157,13 @@ export class Signatures {
     return readBody === null ? result : withBody(result, readBody)
   }
 
+  /** When to send a request again whose replay could not be checked, in seconds; null: it never can. */
+  retryAfterSeconds({ input }: VerifiedSignature): number | null {
+    const { nonces } = this.#options
+    const seconds = nonces.retryAfterSeconds?.((input.created ?? 0) * 1000)
+    return seconds === undefined ? STORE_RETRY_SECONDS : seconds
+  }
+
   /** The trusted issuer whose agent a request names, before anything is verified: it decides on the names of headers. */
   #issuerNamedIn(fields: HeaderFields): TrustedIssuer | null {
     const { trusted } = this.#options
@@ -242,6 +249,9 @@ function missing(
 ): MissingKey {
   return { fault, certificateFault }
 }
+
+/** For a store that does not say. */
+const STORE_RETRY_SECONDS = 5
 
 /** How long a nonce store may take, in milliseconds. */
 const STORE_TIMEOUT_MS = 1_000

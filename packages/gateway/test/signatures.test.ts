@@ -215,8 +215,10 @@ test('a store that cannot tell: safe methods pass, others are asked to come back
   assert.equal((await send(url, await signer.agent.sign(SHOP))).status, 200)
   assert.equal(last().signature?.replay, 'unchecked')
   const answer = await send(url, await order())
-  assert.deepEqual([answer.status, answer.headers['retry-after']], [503, '1'])
+  assert.deepEqual([answer.status, answer.headers['retry-after']], [503, '5'])
   assert.equal(last().signature?.reason, 'replay-unchecked')
+  assert.equal(last().reasons[0].code, 'replay-unchecked')
+  assert.doesNotMatch(String(answer.headers['accept-signature']), /nonce/)
 })
 
 test('while the service is out of reach, a signature that needs it is answered with 503', async (t) => {

@@ -107,13 +107,10 @@ export {
   keyDirectories,
   type TrustedDirectory,
 } from './relying-party/key-directories.ts'
+export { memoryNonceStore } from './relying-party/memory-nonce-store.ts'
 export { type RegistryKeysOptions, registryKeys } from './relying-party/registry-keys.ts'
 export type { SessionClaims } from './relying-party/session-token.ts'
-export {
-  memoryNonceStore,
-  type VerifyRequestOptions,
-  verifyRequest,
-} from './relying-party/verify-request.ts'
+export { type VerifyRequestOptions, verifyRequest } from './relying-party/verify-request.ts'
 export type {
   AgentKeys,
   AgentObject,

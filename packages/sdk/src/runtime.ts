@@ -12,6 +12,7 @@ interface NodeModules {
       onResponse: (response: AsyncIterable<Uint8Array> & { readonly statusCode?: number }) => void,
     ): { once(event: 'error', listener: (error: Error) => void): unknown; end(): void }
   }
+  readonly 'node:worker_threads': { readonly isMainThread: boolean }
   readonly 'node:tls': { connect(options: object): TlsSocket }
 }
 
@@ -47,4 +48,13 @@ export function nodeBuiltin(): NodeBuiltin | null {
 /** Whether other processes are known to serve the same site: a worker of node:cluster, or an isolate of Cloudflare's Workers. */
 export function isOneOfSeveral(): boolean {
   return isCloudflareWorker() || nodeBuiltin()?.('node:cluster').isWorker === true
+}
+
+/**
+ * The age of this process, by a clock that nobody sets.
+ * @returns null if it is not known, as outside Node, or in a thread: an earlier one of the same process may have ended
+ */
+export function millisecondsSinceStart(): (() => number) | null {
+  if (nodeBuiltin()?.('node:worker_threads').isMainThread !== true) return null
+  return () => performance.now()
 }

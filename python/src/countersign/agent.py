@@ -21,7 +21,13 @@ from ._http import (
     signature_base,
     strict_components,
 )
-from ._structured_fields import Item, StructuredFieldError, serialize_member, serialize_string
+from ._structured_fields import (
+    Item,
+    StructuredFieldError,
+    parse_dictionary,
+    serialize_member,
+    serialize_string,
+)
 from ._urls import is_loopback, is_origin, parse_url
 from .errors import CountersignError
 from .keys import AgentKey
@@ -31,6 +37,8 @@ from .registry import Registry
 SIGNATURE_LIFETIME = 60
 
 _CHALLENGE_MAX_BYTES = 8192
+_ACCEPT_SIGNATURE_MAX_LENGTH = 8192
+_NONCE = re.compile("[A-Za-z0-9_-]{22,128}")
 _ORIGIN = re.compile("https?://[^/?#]*", re.IGNORECASE)
 _QUERY = re.compile(r"[\x21-\x7e]*")
 _BOUND_CHALLENGE = re.compile("[a-z][a-z0-9]{0,15}-challenge-v1:", re.IGNORECASE)
@@ -254,7 +262,12 @@ class Agent:
         return self._answer_to(challenge)
 
     def sign_request(
-        self, method: str, url: str, headers: HeaderList = (), body: Optional[bytes] = None
+        self,
+        method: str,
+        url: str,
+        headers: HeaderList = (),
+        body: Optional[bytes] = None,
+        nonce: Optional[str] = None,
     ) -> List[Tuple[str, str]]:
         """Signs a request to one of the agent's audiences (RFC 9421, Web Bot Auth): method, address, body and the headers
         that matter. The signature is valid for 60 seconds, once. Send the request unchanged.
@@ -262,6 +275,7 @@ class Agent:
         :param url: as it is sent, in the form that URL parsers write
         :param headers: the other headers of the request
         :param body: the bytes on the wire; ``None`` without content
+        :param nonce: that of a response that asks for it (:func:`challenge_nonce`); by default a random one
         :returns: the headers to set
         :raises CountersignError: ``WRONG_AUDIENCE``, ``NO_DID``; ``INVALID_ARGUMENT`` if the request cannot be signed
         """
@@ -300,7 +314,7 @@ class Agent:
             f"({' '.join(each.identifier for each in components)})"
             f";created={created};expires={created + SIGNATURE_LIFETIME}"
             f";keyid={serialize_string(thumbprint(self._key.public_bytes))}"
-            f';nonce="{secrets.token_urlsafe(18)}";tag="{TAG}"'
+            f';nonce="{nonce or secrets.token_urlsafe(18)}";tag="{TAG}"'
         )
         try:
             base = signature_base(parts, components, params)
@@ -357,6 +371,27 @@ class Agent:
             return self._naming.did_of(tail)
         message = f"A DID of this service is {self._naming.did_prefix} and 24 base58 characters."
         raise CountersignError("INVALID_ARGUMENT", message)
+
+
+def challenge_nonce(status: int, accept_signature: Optional[str]) -> Optional[str]:
+    """The nonce with which a response asks to sign its request once more. Nothing else of the field counts.
+
+    :param accept_signature: the value of ``Accept-Signature``; ``None`` without one
+    :returns: ``None`` if the status is not 401 or 503, or not exactly one member is for Web Bot Auth, or it names no nonce
+        of 22 to 128 base64url characters
+    """
+    if status not in (401, 503) or accept_signature is None:
+        return None
+    if len(accept_signature) > _ACCEPT_SIGNATURE_MAX_LENGTH:
+        return None
+    try:
+        members = parse_dictionary(accept_signature).values()
+    except StructuredFieldError:
+        return None
+    tags = [(each, each.params.get("tag")) for each in members]
+    tagged = [each for each, tag in tags if type(tag) is str and tag == TAG]
+    nonce = tagged[0].params.get("nonce") if len(tagged) == 1 else None
+    return nonce if type(nonce) is str and _NONCE.fullmatch(nonce) else None
 
 
 def _audience(text: str) -> str:

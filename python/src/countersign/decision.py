@@ -216,15 +216,35 @@ def rate_limited(decision: Decision, seconds: int) -> Decision:
     )
 
 
-def with_unverified_signature(decision: Decision, signature: SignatureResult) -> Decision:
+_REPLAY_UNCHECKED = (
+    "This site cannot tell yet whether the signature was used before. Try again later."
+)
+_NO_NONCE_STORE = (
+    "This site has no store of used signatures, so it cannot admit signed requests that change state."
+)
+
+
+def with_unverified_signature(
+    decision: Decision, signature: SignatureResult, retry_after_seconds: Optional[int]
+) -> Decision:
     """The decision on a request whose signature could not be verified, from that without the signature: if it is refused
-    because it proves nothing, the refusal says why, and when to try again."""
+    because it proves nothing, the refusal says why, and when to try again.
+
+    :param retry_after_seconds: when, if its replay could not be checked; ``None``: never
+    """
     decision = replace(decision, signature=signature)
     if decision.refusal is None or decision.reasons[0].code not in _NEEDS_PROOF:
         return decision
-    reason = Reason("signature-unverified", "The signature of the request could not be verified.")
+    is_unchecked = signature.reason == "replay-unchecked"
+    if is_unchecked and retry_after_seconds is None:
+        reason = Reason("no-nonce-store", _NO_NONCE_STORE)
+    elif is_unchecked:
+        reason = Reason("replay-unchecked", _REPLAY_UNCHECKED)
+    else:
+        reason = Reason("signature-unverified", "The signature of the request could not be verified.")
+    seconds = retry_after_seconds if is_unchecked else 1
     status = signature.status if signature.status in (429, 503) else 401
-    refusal = decision.refusal if status == 401 else refusal_of(status, 1)
+    refusal = decision.refusal if status == 401 else refusal_of(status, seconds)
     return replace(decision, reasons=(reason, *decision.reasons), refusal=refusal)
 
 

@@ -19,6 +19,7 @@ from ._http import (
     SignatureAgent,
     field_value,
     header_fields,
+    is_safe_method,
     matches_content_digest,
     read_authority,
     strict_components,
@@ -41,7 +42,7 @@ from .decision import (
     with_unverified_signature,
 )
 from .directories import FetchKeySet, KeyDirectories
-from .nonces import MemoryNonceStore, NonceStore
+from .nonces import MemoryNonceStore, NonceStore, UsedNonce, challenge_of
 from .policy import Policy, PolicyError, Rules, read_policy
 from .registry import Registry
 from .sessions import AgentSignIn, Response, refusal
@@ -233,7 +234,7 @@ class Gate:
             headers.append(("content-security-policy", "default-src 'none'"))
         if refusal.status == 401:
             headers.append(("www-authenticate", self._challenges()))
-        lacks_proof = refusal.status == 401 or decision.reasons[0].code == "proof-required"
+        lacks_proof = refusal.status == 401 or decision.reasons[0].code in _ASK_FOR_SIGNATURE
         if self.audiences and lacks_proof and not hidden:
             headers.append(("accept-signature", self._accept_signature(request)))
         if refusal.retry_after_seconds is not None:
@@ -378,10 +379,11 @@ class Gate:
             signer = signer_of(key.did, agent)
             return shadow or self._verdict(rules, signer, lookup).action != "deny"
 
+        nonces = _Recorder(self._nonces)
         verifier = RequestVerifier(
             self.audiences,
             find_key,
-            self._nonces,
+            nonces,
             self.naming,
             profile=profile_of,
             admit=admits,
@@ -401,7 +403,7 @@ class Gate:
             return self._limited(replace(decision, signature=result), address)
         if result.verdict == "unverified":
             decision = self._decide_unsigned(request, rules, address, session)
-            return with_unverified_signature(decision, result)
+            return with_unverified_signature(decision, result, nonces.retry_after_seconds())
         status = result.status if result.status in (400, 403) else 401
         caller = Caller("signature-invalid", status=status)
         return replace(self._evaluate(rules, caller, None, None), signature=result)
@@ -456,7 +458,32 @@ class Gate:
             self.naming.id_header,
         )
         identifiers = " ".join(each.identifier for each in components)
-        return f'sig1=({identifiers});created;expires;tag="web-bot-auth"'
+        # Requests that change no state are admitted without.
+        nonce = None if is_safe_method(request.method) else challenge_of(self._nonces)
+        with_nonce = "" if nonce is None else f';nonce="{nonce}"'
+        return f'sig1=({identifiers});created;expires{with_nonce};tag="web-bot-auth"'
+
+
+#: Reasons whose refusal asks for a signature, besides status 401.
+_ASK_FOR_SIGNATURE = ("proof-required", "replay-unchecked")
+#: For a store that does not say when to try again, in seconds.
+_STORE_RETRY_SECONDS = 5
+
+
+class _Recorder:
+    """A store that remembers when the signature of one request was made."""
+
+    def __init__(self, store: NonceStore) -> None:
+        self._store = store
+        self._created_at = 0
+
+    def record(self, nonce: UsedNonce) -> str:
+        self._created_at = nonce.created_at
+        return self._store.record(nonce)
+
+    def retry_after_seconds(self) -> Optional[int]:
+        ask = getattr(self._store, "retry_after_seconds", None)
+        return _STORE_RETRY_SECONDS if ask is None else ask(self._created_at)
 
 
 def _is_before(agent: Optional[AgentData], caller: Caller) -> bool:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, Union
+from typing import Any, Optional, Union
 
 import requests
 from requests.adapters import HTTPAdapter
 
-from .agent import Agent
+from .agent import Agent, challenge_nonce
 from .errors import CountersignError
 
 
 class SigningAdapter(HTTPAdapter):
     """Signs each request to the agent's audiences, each redirect anew. Other origins get neither a signature nor the
     identification header.
+
+    If a response asks for it with a nonce in ``Accept-Signature``, the request is signed and sent once more.
 
     Mount it at ``https://``, and for an audience on loopback at ``http://``. Other arguments are those of ``HTTPAdapter``.
     """
@@ -24,9 +26,16 @@ class SigningAdapter(HTTPAdapter):
 
     def send(self, request: requests.PreparedRequest, *args: Any, **named: Any) -> requests.Response:
         # A copy: requests makes redirects from the original, so they carry no signature of this request.
-        return super().send(self._signed(request.copy()), *args, **named)
+        response = super().send(self._signed(request.copy(), None), *args, **named)
+        nonce = challenge_nonce(response.status_code, response.headers.get("accept-signature"))
+        if nonce is None or not self._agent.signs_for(request.url or ""):
+            return response
+        response.close()
+        return super().send(self._signed(request.copy(), nonce), *args, **named)
 
-    def _signed(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
+    def _signed(
+        self, request: requests.PreparedRequest, nonce: Optional[str]
+    ) -> requests.PreparedRequest:
         url, method = request.url or "", request.method or "GET"
         if not self._agent.signs_for(url):
             request.headers.pop(self._agent.id_header, None)
@@ -40,7 +49,7 @@ class SigningAdapter(HTTPAdapter):
         if body is not None and not isinstance(body, bytes):
             raise CountersignError("INVALID_ARGUMENT", "A streamed body cannot be signed. Pass bytes.")
         headers = [(_text(name), _text(value)) for name, value in request.headers.items()]
-        for name, value in self._agent.sign_request(method, url, headers, body):
+        for name, value in self._agent.sign_request(method, url, headers, body, nonce):
             request.headers[name] = value
         return request
 

@@ -21,7 +21,7 @@ from ._jws import base64url_bytes, is_base64url, is_number
 from ._structured_fields import StructuredFieldError, decode_base64
 from ._urls import is_origin
 from .errors import CountersignError
-from .nonces import NonceStore, UsedNonce
+from .nonces import NonceStore, UsedNonce, challenge_of
 from .registry import Registry
 
 #: How long an agent may take to answer a challenge, in seconds.
@@ -155,6 +155,8 @@ class AgentSignIn:
         self._admit = admit
         self._store = store or MemoryChallengeStore()
         self._used = nonces
+        self._last_expiry = 0
+        self._lock = threading.Lock()
         self._now = now
 
     def begin(self) -> str:
@@ -163,8 +165,7 @@ class AgentSignIn:
             nonce = base64url(secrets.token_bytes(24))
             self._store.put(nonce, CHALLENGE_SECONDS)
         else:
-            expires_at = int((self._now() + CHALLENGE_SECONDS) * 1000)
-            head = secrets.token_bytes(_RANDOM_BYTES) + struct.pack(">Q", expires_at)
+            head = self._challenge_head(self._used)
             nonce = base64url(head + self._mac(self._secrets[0], self._challenge_text(head)))
         return f"{self.registry.naming.challenge_prefix}{self.audience}:{nonce}"
 
@@ -261,6 +262,19 @@ class AgentSignIn:
             pass
         return _json(503, _envelope("UNAVAILABLE", "Agents cannot be verified at the moment. Try again later."))
 
+    def _challenge_head(self, used: NonceStore) -> bytes:
+        """16 random bytes and the expiry. While the store could not tell otherwise that a challenge is younger than its memory, the
+        boot id of the store, and an expiry that no other challenge has."""
+        expires_at = int((self._now() + CHALLENGE_SECONDS) * 1000)
+        challenge = challenge_of(used)
+        with self._lock:
+            unique = max(expires_at, self._last_expiry + 1)
+            # Whoever asks for many challenges does not move their expiry further than a second.
+            if challenge is None or unique - expires_at > 1000:
+                return secrets.token_bytes(_RANDOM_BYTES) + struct.pack(">Q", expires_at)
+            self._last_expiry = unique
+        return base64url_bytes(challenge[:22]) + struct.pack(">Q", unique)
+
     def _redeem(self, nonce: str, public_key: str, challenge: str, signature: str) -> bool:
         """Whether a nonce was issued here, in time, and not used before."""
         if self._used is None:
@@ -281,6 +295,7 @@ class AgentSignIn:
         outcome = self._used.record(
             UsedNonce(
                 keyid=thumbprint(key),
+                nonce=base64url(head[:_RANDOM_BYTES]) + nonce,
                 hash=base64url(hashlib.sha256(nonce.encode("ascii")).digest()),
                 created_at=int(expires_at - CHALLENGE_SECONDS),
                 expires_at=int(expires_at) + 1,

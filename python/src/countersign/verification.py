@@ -306,6 +306,7 @@ class RequestVerifier:
         digest = hashlib.sha256(f"{read.keyid} {read.nonce}".encode("ascii")).digest()
         entry = UsedNonce(
             keyid=read.keyid,
+            nonce=read.nonce,
             hash=base64url(digest),
             created_at=read.created or 0,
             expires_at=(read.expires or 0) + MAX_CLOCK_SKEW,

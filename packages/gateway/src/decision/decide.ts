@@ -304,22 +304,32 @@ export function signedOutcome(
 /**
  * The outcome for a request whose signature could not be verified, from that without the signature: if it is refused because it
  * proves nothing, the refusal says why, and when to try again.
+ * @param retryAfterSeconds when, if its replay could not be checked; null: never
  */
 export function unverifiedOutcome(
   context: OutcomeContext,
   { decision }: Outcome,
   result: SignatureResult,
+  retryAfterSeconds: number | null,
 ): Outcome {
   const signature = signatureOf(result)
   const { refusal, reasons } = decision
   const { status } = result
   const lacksProof = NEEDS_PROOF.includes(reasons[0].code)
   if (refusal === null || !lacksProof) return freeze(context, { ...decision, signature })
+  const isUnchecked = result.reason === 'replay-unchecked'
+  const noStore = isUnchecked && retryAfterSeconds === null
+  const code = noStore
+    ? 'no-nonce-store'
+    : isUnchecked
+      ? 'replay-unchecked'
+      : 'signature-unverified'
+  const seconds = isUnchecked ? retryAfterSeconds : 1
   return freeze(context, {
     ...decision,
     signature,
-    reasons: [reason('signature-unverified'), ...reasons],
-    refusal: status === 429 || status === 503 ? refusalOf(status, 1) : refusal,
+    reasons: [reason(code), ...reasons],
+    refusal: status === 429 || status === 503 ? refusalOf(status, seconds) : refusal,
   })
 }
 

@@ -49,6 +49,10 @@ export const REASON_MESSAGES = {
   'signature-proven': () => "The caller signed the request with the agent's key.",
   'signature-invalid': () => 'The signature of the request is not valid.',
   'signature-unverified': () => 'The signature of the request could not be verified.',
+  'replay-unchecked': () =>
+    'This site cannot tell yet whether the signature was used before. Try again later.',
+  'no-nonce-store': () =>
+    'This site has no store of used signatures, so it cannot admit signed requests that change state.',
   'certificate-invalid': () =>
     'The certificate in the request is not one of a trusted issuer for the key that signed the request.',
   'certificate-expired': () =>

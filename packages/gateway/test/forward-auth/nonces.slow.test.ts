@@ -67,7 +67,9 @@ test('in the memory of a process: a restart forgets nonces, so what was signed b
   assert.equal((await visit(first, post)).status, 401)
   await first.stop()
   const second = await start(t)
-  assert.deepEqual(await visit(second, post), { status: 503, retryAfter: '1' })
+  const { status, retryAfter } = await visit(second, post)
+  assert.equal(status, 503)
+  assert.ok(Number(retryAfter) >= 1 && Number(retryAfter) <= 65, String(retryAfter))
   assert.equal(
     (await second.logged(({ event }) => event === 'decision')).signature,
     'replay-unchecked',

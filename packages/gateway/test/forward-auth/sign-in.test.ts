@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { before, test } from 'node:test'
-import { Agent, newKey, Registry } from '@countersign/sdk'
+import { Agent, type NonceStore, newKey, Registry } from '@countersign/sdk'
 import { jsonOf } from '../../../../test/support/answer.ts'
 import { fileCleanup } from '../../../../test/support/file-cleanup.ts'
 import { OpenApi } from '../../../../test/support/openapi.ts'
@@ -17,6 +17,7 @@ import { readConfig } from '../../src/forward-auth/config.ts'
 import { openLog } from '../../src/forward-auth/log.ts'
 import { ForwardAuth } from '../../src/forward-auth/server.ts'
 import { PolicyError } from '../../src/policy/policy-error.ts'
+import { olderNonceStore } from '../support/signing.ts'
 
 const SHOP = 'https://shop.example'
 const BANK = 'https://bank.example'
@@ -44,24 +45,25 @@ const secretFile = () => {
   return file
 }
 
+const configText = (settings: object) =>
+  JSON.stringify({
+    service: service.url,
+    timeoutMs: 30_000,
+    port: 0,
+    logLevel: 'silent',
+    drainSeconds: 0,
+    audiences: [SHOP, BANK],
+    signInPath: PATH,
+    policy: { requireProof: true },
+    ...settings,
+  })
 const config = (settings: object = {}, env: Record<string, string> = {}) =>
-  readConfig(
-    JSON.stringify({
-      service: service.url,
-      timeoutMs: 30_000,
-      port: 0,
-      logLevel: 'silent',
-      drainSeconds: 0,
-      audiences: [SHOP, BANK],
-      signInPath: PATH,
-      policy: { requireProof: true },
-      ...settings,
-    }),
-    env,
-  )
+  readConfig(configText(settings), env)
 
-async function startGateway(settings: object = {}) {
-  const read = config({ sessionSecretFile: secretFile(), ...settings })
+async function startGateway(settings: object = {}, usedChallenges?: NonceStore) {
+  const text = configText({ sessionSecretFile: secretFile(), ...settings })
+  const own = readConfig(text, {})
+  const read = usedChallenges ? readConfig(text, {}, { ...own, usedChallenges }) : own
   const server = new ForwardAuth(
     read,
     openLog('silent', () => undefined),
@@ -120,8 +122,8 @@ test('an agent signs in through the proxy, and its session is proof at that site
 test('several processes with one secret accept each other’s challenges and sessions', async () => {
   const sessionSecretFile = secretFile()
   const [first, second] = [
-    await startGateway({ sessionSecretFile }),
-    await startGateway({ sessionSecretFile }),
+    await startGateway({ sessionSecretFile }, olderNonceStore()),
+    await startGateway({ sessionSecretFile }, olderNonceStore()),
   ]
   const answer = await agent.answer(await challengeAt(first.url), { audience: SHOP })
   const { token } = jsonOf(await answerOf(post(second.url, answer)))

@@ -1,12 +1,5 @@
 import { tokenHeadersOf } from '../naming.ts'
-import {
-  fieldValue,
-  type HeaderFields,
-  headerFields,
-  type PathAndQuery,
-  requestHasContent,
-} from './raw-request.ts'
-import type { RawRequest } from './signed-request-types.ts'
+import { fieldValue, type HeaderFields, type PathAndQuery } from './raw-request.ts'
 import {
   type InnerList,
   isInnerList,
@@ -202,19 +195,4 @@ export function coveredField(fields: HeaderFields, name: string): string {
   const value = fieldValue(fields, name)
   if (value !== null && VALUE.test(value)) return value
   throw new StructuredFieldError(`the field ${name} is missing or not printable ASCII`)
-}
-
-/**
- * The value of `Accept-Signature` (RFC 9421 section 5.1) that asks for a signature of the profile `strict` on a request.
- * @param idHeader the deployment's identification header
- */
-export function acceptSignatureHeader(request: RawRequest, idHeader: string): string {
-  const { method, target } = request
-  const fields = headerFields(request.headers)
-  const hasContent = requestHasContent(request, fields)
-  const parts = { method, fields, hasQuery: target.includes('?'), hasContent }
-  const agent = { name: 'signature-agent', key: 'sig1' }
-  const components = strictComponents(parts, agent, agentHeaders(idHeader))
-  const identifiers = components.map(componentIdentifier).join(' ')
-  return `sig1=(${identifiers});created;expires;tag="${WEB_BOT_AUTH_TAG}"`
 }

@@ -1,11 +1,59 @@
-import type { NonceStore } from './signed-request-types.ts'
+import type { NonceStore, UsedNonce } from './signed-request-types.ts'
+import { MAX_CLOCK_SKEW, MAX_LIFETIME } from './verify-request.ts'
+
+/** A memory of used nonces, as far as it matters when it began. */
+export interface NonceMemory {
+  /** When it began, in milliseconds since 1970. */
+  readonly startedAt: number
+  /** 16 random bytes, made when it began: base64url, 22 characters. */
+  readonly bootId: string
+}
+
+/**
+ * A request that was accepted before a memory began can have a `created` up to 30 seconds later (`MAX_CLOCK_SKEW`), and the clocks of
+ * several processes differ by up to 5 seconds.
+ */
+const BLIND_MS = 35_000
+
+/** Whether a signature was surely made after the memory began, so that the memory knows whether it was used. */
+export function isSince(
+  { startedAt, bootId }: NonceMemory,
+  { nonce, createdAt }: Pick<UsedNonce, 'nonce' | 'createdAt'>,
+): boolean {
+  // Nobody could know the boot id before, whatever the clocks say.
+  return nonce.startsWith(bootId) || createdAt >= startedAt + BLIND_MS
+}
+
+/**
+ * `NonceStore.challenge` for a memory: null once no signature that is still valid can be too old for it.
+ * @param random 22 base64url characters
+ */
+export function challengeOf(
+  { startedAt, bootId }: NonceMemory,
+  now: number,
+  random: () => string,
+): string | null {
+  const isSettled = now >= startedAt + BLIND_MS + MAX_LIFETIME * 1000
+  return isSettled ? null : bootId + random()
+}
+
+/** `NonceStore.retryAfterSeconds` for a memory. */
+export function retryAfterOf({ startedAt }: NonceMemory, createdAt: number, now: number): number {
+  // Clocks may be as far behind as ahead; an older signature is not from now.
+  const signersNow = Math.max(createdAt, now - MAX_CLOCK_SKEW * 1000)
+  return Math.max(1, Math.ceil((startedAt + BLIND_MS - signersNow) / 1000))
+}
 
 /** Options of `memoryNonceStore`. */
 export interface MemoryNonceStoreOptions {
   /** How many nonces it holds at most. Nothing unexpired is evicted. Default: 200,000. */
   readonly maxEntries?: number | undefined
-  /** The clock, in milliseconds since 1970. Default: the system's. */
+  /** The clock, in milliseconds since 1970. */
   readonly now: () => number
+  /** For how long it has known every accepted nonce, in milliseconds, by a clock that nobody sets. Default: since this call, by `now`. */
+  readonly age?: (() => number) | undefined
+  /** 16 random bytes in base64url: 22 characters, others with each call. */
+  readonly random: () => string
 }
 
 const DEFAULT_MAX_ENTRIES = 200_000
@@ -13,20 +61,25 @@ const DEFAULT_MAX_ENTRIES = 200_000
 const SHARE = 16
 
 /**
- * A nonce store in the memory of this process, for a site that is one process. It does not know the nonces of requests that were
- * signed before it was created, nor further ones while it is full: `unchecked`.
+ * A nonce store in the memory of this process, for a site that is one process. It does not know the nonces of requests that may have
+ * been signed before it began, nor further ones while it is full: `unchecked`.
  */
 export function memoryNonceStore({
   maxEntries = DEFAULT_MAX_ENTRIES,
   now,
+  random,
+  age,
 }: MemoryNonceStoreOptions): NonceStore {
-  const startedAt = now()
+  const createdNow = now()
+  const bootId = random()
+  // By the age, so that a clock that is set forward after the start admits nothing.
+  const memory = () => ({ bootId, startedAt: age === undefined ? createdNow : now() - age() })
   const share = Math.max(1, Math.floor(maxEntries / SHARE))
   const hashes = new Set<string>()
   const keys = new Map<string, KeyShare>()
   const bySecond = new Map<number, { readonly hash: string; readonly key: KeyShare }[]>()
   /** What expired before this second is gone. */
-  let purgedTo = Math.floor(startedAt / 1000)
+  let purgedTo = Math.floor(createdNow / 1000)
 
   const purge = () => {
     const second = Math.floor(now() / 1000)
@@ -42,7 +95,7 @@ export function memoryNonceStore({
   }
 
   return {
-    record({ hash, keyid, createdAt, expiresAt }) {
+    record({ nonce, hash, keyid, createdAt, expiresAt }) {
       purge()
       if (hashes.has(hash)) return 'used'
       const second = Math.floor(expiresAt / 1000)
@@ -57,8 +110,10 @@ export function memoryNonceStore({
       const bucket = bySecond.get(second)
       if (bucket === undefined) bySecond.set(second, [{ hash, key }])
       else bucket.push({ hash, key })
-      return createdAt < startedAt ? 'unchecked' : 'fresh'
+      return isSince(memory(), { nonce, createdAt }) ? 'fresh' : 'unchecked'
     },
+    challenge: () => challengeOf(memory(), now(), random),
+    retryAfterSeconds: (createdAt) => retryAfterOf(memory(), createdAt, now()),
   }
 }
 

@@ -79,9 +79,11 @@ export interface ProvenKey extends SigningKey {
 export interface UsedNonce {
   /** The JWK thumbprint of the key. */
   readonly keyid: string
+  /** As it was signed: at most 128 characters of base64url, for a directory of the policy also of base64. */
+  readonly nonce: string
   /** SHA-256 of key and nonce: base64url, 43 characters. */
   readonly hash: string
-  /** When the signature was made, in milliseconds since 1970. */
+  /** When the signature was made, in milliseconds since 1970, by the signer's clock: up to 30 seconds ahead. */
   readonly createdAt: number
   /** Until when the signature could be accepted, in milliseconds since 1970. */
   readonly expiresAt: number
@@ -100,6 +102,18 @@ export interface NonceStore {
    * fails may throw; that counts as `unchecked`.
    */
   record(nonce: UsedNonce): NonceOutcome | Promise<NonceOutcome>
+  /**
+   * A nonce for a signer whose request could be older than the memory of the store: who signs with it has signed since the store
+   * began. Each call returns another one of 44 base64url characters. Null: no signature can be too old for the store, or a nonce would
+   * not help.
+   */
+  challenge?(): string | null
+  /**
+   * After `unchecked`: in how many seconds the store can check a new signature of the same signer.
+   * @param createdAt of the signature, as in `UsedNonce`
+   * @returns null if the store can never tell that a nonce was not used
+   */
+  retryAfterSeconds?(createdAt: number): number | null
 }
 
 /**
@@ -166,7 +180,7 @@ export type SignatureReason =
   | 'replay'
   /** The key used more nonces than its share of the store. */
   | 'too-many-requests'
-  /** A request that changes state, and the store cannot tell whether its nonce was used. */
+  /** A request that changes state, and the store cannot tell whether its nonce was used. Answer with its `challenge()`. */
   | 'replay-unchecked'
   /** `Content-Digest` is malformed, or not that of the body. */
   | 'digest'

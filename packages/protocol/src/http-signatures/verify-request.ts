@@ -4,6 +4,7 @@ import { parseDidOrTail } from '../did.ts'
 import type { Naming } from '../naming.ts'
 import { keyThumbprint } from '../public-key.ts'
 import { utf8 } from '../text.ts'
+import { NONCE } from './accept-signature.ts'
 import {
   agentHeaders,
   isSafeMethod,
@@ -86,7 +87,6 @@ const PUBLISHED_TEST_KEYS = new Set([
   'kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k',
 ])
 
-const NONCE = /^[A-Za-z0-9_-]{22,128}$/
 /** The vectors of the Web Bot Auth drafts have nonces in standard base64. */
 const WBA_NONCE = /^[A-Za-z0-9+/_-]{22,126}={0,2}$/
 
@@ -365,6 +365,7 @@ async function recordNonce(
   const entry = {
     // Computed, not cut out of the header, so that a stored nonce does not keep the whole header in memory.
     keyid: thumbprintOf(publicKey),
+    nonce,
     hash: encodeBase64Url(sha256(utf8(`${keyid} ${nonce}`))),
     createdAt: (created ?? 0) * 1000,
     expiresAt: ((expires ?? 0) + MAX_CLOCK_SKEW) * 1000,

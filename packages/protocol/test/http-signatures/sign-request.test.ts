@@ -173,9 +173,15 @@ test('Accept-Signature names what strict covers in such a request', () => {
     ],
     body: null,
   } as const
+  const components =
+    '("@method" "@authority" "@path" "@query" "content-digest" "content-type" "signature-agent";key="sig1" "serviceid")'
   assert.equal(
-    acceptSignatureHeader(request, 'ServiceID'),
-    'sig1=("@method" "@authority" "@path" "@query" "content-digest" "content-type" "signature-agent";key="sig1" "serviceid");created;expires;tag="web-bot-auth"',
+    acceptSignatureHeader(request, 'ServiceID', null),
+    `sig1=${components};created;expires;tag="web-bot-auth"`,
+  )
+  assert.equal(
+    acceptSignatureHeader(request, 'ServiceID', 'N'.repeat(44)),
+    `sig1=${components};created;expires;nonce="${'N'.repeat(44)}";tag="web-bot-auth"`,
   )
 })
 

@@ -109,9 +109,11 @@ test('of one request many times at once, one is verified', async () => {
   assert.equal(results.filter(({ reason }) => reason === 'replay').length, 49)
 })
 
+const youngStore = () => memoryNonceStore({ now: () => NOW + 1, random: () => 'B'.repeat(22) })
+
 test('with a store that cannot tell, safe methods pass and say so, others wait', async () => {
   const stores: Record<string, NonceStore> = {
-    'younger than the request': memoryNonceStore({ now: () => NOW + 1 }),
+    'younger than the request': youngStore(),
     down: {
       record: () => {
         throw new Error('connection refused')
@@ -127,8 +129,7 @@ test('with a store that cannot tell, safe methods pass and say so, others wait',
     if (name.startsWith('down')) assertReason(post, 'replay-unchecked')
     else assertReason(post, 'replay')
   }
-  const young = memoryNonceStore({ now: () => NOW + 1 })
-  const post = await requestVerifier(optionsFor({ nonces: young }))(find('POST'))
+  const post = await requestVerifier(optionsFor({ nonces: youngStore() }))(find('POST'))
   assertReason(post, 'replay-unchecked')
   assert.deepEqual(SIGNATURE_REASONS['replay-unchecked'], { verdict: 'unverified', status: 503 })
 })

@@ -99,7 +99,7 @@ export function signingKey({ publicKeyHex, did, status }: VectorKey): SigningKey
 /** A verifier's options as the vectors assume them, with a nonce store that is older than every request. */
 export function optionsFor(changes: Partial<RequestVerifierOptions> = {}): RequestVerifierOptions {
   let clock = NOW - 600_000
-  const nonces = memoryNonceStore({ now: () => clock })
+  const nonces = memoryNonceStore({ now: () => clock, random: () => 'B'.repeat(22) })
   clock = NOW
   return {
     audiences: vectors.audiences,

@@ -6,6 +6,10 @@ import type { ChallengeNonces } from './challenge-nonces.ts'
 import { decodeBase64Url, type Macs } from './hmac.ts'
 
 const RANDOM_BYTES = 16
+/** As many as 16 bytes have in base64url. */
+const BOOT_ID_CHARACTERS = 22
+/** Whoever asks for many challenges does not move their expiry further than this. */
+const MAX_DELAY_MS = 1_000
 const TIME_BYTES = 8
 const MAC_BYTES = 32
 /** Nothing else that the secret of a site signs begins so: session tokens begin with `eyJ`. */
@@ -25,16 +29,24 @@ interface SignedNoncesOptions {
 /**
  * Nonces that carry their own expiry and a MAC, so that nothing is stored until an agent has signed one: strangers who only ask
  * for challenges use no memory, and any process with the same secret accepts the answer. Bytes: 16 random ones, the expiry in
- * milliseconds (64 bits, big-endian), HMAC-SHA256.
+ * milliseconds (64 bits, big-endian), HMAC-SHA256. While the store of used nonces could not tell otherwise that a challenge is younger
+ * than its memory, the first 16 bytes are those of `used.challenge()`, and the expiry is another one for each challenge.
  */
 export function signedNonces(options: SignedNoncesOptions): ChallengeNonces {
   const { audience, macs, used, lifetimeMs, now } = options
   const textOf = (head: string) => `${PURPOSE}\n${audience}\n${head}`
+  let lastExpiry = 0
   return {
     async issue() {
       const bytes = new Uint8Array(RANDOM_BYTES + TIME_BYTES + MAC_BYTES)
-      crypto.getRandomValues(bytes.subarray(0, RANDOM_BYTES))
-      new DataView(bytes.buffer).setBigUint64(RANDOM_BYTES, BigInt(now() + lifetimeMs))
+      const bootId = decodeBase64Url(used.challenge?.()?.slice(0, BOOT_ID_CHARACTERS) ?? '')
+      let expiry = Math.floor(now()) + lifetimeMs
+      const unique = Math.max(expiry, lastExpiry + 1)
+      if (bootId?.length === RANDOM_BYTES && unique - expiry <= MAX_DELAY_MS) {
+        bytes.set(bootId)
+        lastExpiry = expiry = unique
+      } else crypto.getRandomValues(bytes.subarray(0, RANDOM_BYTES))
+      new DataView(bytes.buffer).setBigUint64(RANDOM_BYTES, BigInt(expiry))
       const head = bytes.subarray(0, RANDOM_BYTES + TIME_BYTES)
       bytes.set(await macs.sign(textOf(encodeBase64Url(head))), head.length)
       return encodeBase64Url(bytes)
@@ -47,7 +59,9 @@ export function signedNonces(options: SignedNoncesOptions): ChallengeNonces {
       if (!(await macs.verify(textOf(encodeBase64Url(head)), mac))) return false
       const expiresAt = Number(new DataView(bytes.buffer).getBigUint64(RANDOM_BYTES))
       if (expiresAt <= now()) return false
-      return recordOnce(used, nonce, answer, { createdAt: expiresAt - lifetimeMs, expiresAt })
+      const boot = encodeBase64Url(bytes.subarray(0, RANDOM_BYTES))
+      const times = { createdAt: expiresAt - lifetimeMs, expiresAt }
+      return recordOnce(used, nonce, answer, { nonce: `${boot}${nonce}`, ...times })
     },
   }
 }
@@ -57,7 +71,7 @@ async function recordOnce(
   used: NonceStore,
   nonce: string,
   answer: SignedChallenge,
-  times: Pick<UsedNonce, 'createdAt' | 'expiresAt'>,
+  entry: Pick<UsedNonce, 'nonce' | 'createdAt' | 'expiresAt'>,
 ): Promise<boolean> {
   if (!(await isSignedChallenge(checkedAnswer(answer)))) {
     const message = 'The signature does not match this challenge and key.'
@@ -66,7 +80,7 @@ async function recordOnce(
   const keyid = keyThumbprint(decodeKey(answer.publicKey) as Uint8Array)
   const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(nonce))
   const hash = encodeBase64Url(new Uint8Array(digest))
-  const outcome = await used.record({ keyid, hash, ...times })
+  const outcome = await used.record({ keyid, hash, ...entry })
   if (outcome === 'fresh' || outcome === 'used') return outcome === 'fresh'
   const message = 'The store of used challenges is not available at the moment. Try again later.'
   throw new CountersignError('UNAVAILABLE', message)

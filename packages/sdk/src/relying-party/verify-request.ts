@@ -1,9 +1,4 @@
-import {
-  memoryNonceStore as memoryStore,
-  namingFor,
-  readBody,
-  requestVerifier,
-} from '@countersign/protocol'
+import { namingFor, readBody, requestVerifier } from '@countersign/protocol'
 import type {
   NonceStore,
   ProvenKey,
@@ -13,7 +8,6 @@ import type {
 import { isSignature } from '../keys/verify-signature.ts'
 import { originOf } from '../origin.ts'
 import type { Registry } from '../registry.ts'
-import { isOneOfSeveral } from '../runtime.ts'
 import type { KeyDirectories } from './key-directories.ts'
 import { type RegistryKeysOptions, registryKeys } from './registry-keys.ts'
 
@@ -67,24 +61,6 @@ export async function verifyRequest(
     now,
   })
   return verify('target' in request ? request : await rawRequestOf(request))
-}
-
-/**
- * A store of used nonces in the memory of this process. Create it once, when the process starts: it cannot tell whether requests
- * that were signed before were used, and says so (`replay: 'unchecked'`). In a worker of node:cluster and on Cloudflare's Workers,
- * other processes have memories of their own, so it can never tell that a nonce was not used.
- * @param maxEntries nothing unexpired is evicted beyond this. Default: 200,000
- * @param now the clock, in milliseconds since 1970
- */
-export function memoryNonceStore(maxEntries?: number, now: () => number = Date.now): NonceStore {
-  const store = memoryStore({ maxEntries, now })
-  if (!isOneOfSeveral()) return store
-  return {
-    record(nonce) {
-      const outcome = store.record(nonce)
-      return outcome === 'fresh' ? 'unchecked' : outcome
-    },
-  }
 }
 
 async function rawRequestOf(request: Request): Promise<RawRequest> {

@@ -58,7 +58,7 @@ export class RequestSigner {
   async sign(input: string | URL | Request, init?: RequestInit): Promise<Request> {
     const request = requestToSign(input, init)
     const audience = this.#audienceOf(request.url)
-    return this.#sign(request, await bufferBody(request), audience)
+    return this.#sign(request, await bufferBody(request), { audience })
   }
 
   /**
@@ -71,7 +71,7 @@ export class RequestSigner {
     const { issuer } = this.#agent
     const [audience] = audiencesOf([issuer]).values()
     const request = requestToSign(new URL(path, issuer), init)
-    const signed = await this.#sign(request, await bufferBody(request), audience)
+    const signed = await this.#sign(request, await bufferBody(request), { audience })
     return Object.fromEntries(signed.headers)
   }
 
@@ -85,7 +85,7 @@ export class RequestSigner {
     }
     const sessions = this.#sessions
     return signedFetch(request, {
-      sign: (each, body) => this.#sign(each, body),
+      sign: (each, body, nonce) => this.#sign(each, body, { nonce }),
       mayRetry: ({ url, headers }, status) =>
         this.#mayHavePreviousKey(new URL(url).origin, status) ||
         (status === 401 && tokens?.renewAfterRefusal(headers) === true),
@@ -125,7 +125,10 @@ export class RequestSigner {
   async #sign(
     request: Request,
     body: Uint8Array<ArrayBuffer> | null,
-    audience = this.#audienceOf(request.url),
+    {
+      audience = this.#audienceOf(request.url),
+      nonce = null,
+    }: { readonly audience?: Audience | undefined; readonly nonce?: string | null },
   ): Promise<Request> {
     const { naming, issuer, tokens, now } = this.#agent
     const did = this.#agent.did()
@@ -146,7 +149,7 @@ export class RequestSigner {
           signatureAgent: signatureAgentOf(audience, keySet),
           naming,
           createdAt: now(),
-          nonce: encodeBase64Url(crypto.getRandomValues(new Uint8Array(18))),
+          nonce: nonce ?? encodeBase64Url(crypto.getRandomValues(new Uint8Array(18))),
         },
       )
       for (const [name, value] of signed) headers.set(name, value)

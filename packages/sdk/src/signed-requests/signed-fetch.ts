@@ -1,9 +1,14 @@
+import { challengeNonce } from '@countersign/protocol'
 import { CountersignError } from '../errors.ts'
 import type { AgentSession } from '../sign-in.ts'
 import { bufferBody } from './buffered-body.ts'
 
-/** Signs a request to one of an agent's audiences. */
-type SignRequest = (request: Request, body: Uint8Array<ArrayBuffer> | null) => Promise<Request>
+/** Signs a request to one of an agent's audiences. @param nonce null: a random one */
+type SignRequest = (
+  request: Request,
+  body: Uint8Array<ArrayBuffer> | null,
+  nonce: string | null,
+) => Promise<Request>
 
 /** What `signedFetch` needs of an agent. */
 export interface FetchingAgent {
@@ -103,17 +108,30 @@ async function hop(
   return renewed === null ? signedHop(request, body, agent) : send(renewed)
 }
 
+/**
+ * Sends a signed request, and sends it again at most twice: if the site may have the agent's previous key or does not accept its
+ * certificate, and once with a nonce that the response asks for.
+ */
 async function signedHop(
   request: Request,
   body: Uint8Array<ArrayBuffer> | null,
   { sign, mayRetry }: FetchingAgent,
 ): Promise<Response> {
-  const send = (signed: Request) => globalThis.fetch(signed, { redirect: 'manual' })
-  const signed = await sign(request, body)
-  const response = await send(signed)
-  if (!mayRetry(signed, response.status)) return response
-  await response.body?.cancel()
-  return send(await sign(request, body))
+  let signed = await sign(request, body, null)
+  let hasRetried = false
+  let isChallenged = false
+  for (;;) {
+    const response: Response = await globalThis.fetch(signed, { redirect: 'manual' })
+    const { status, headers } = response
+    const challenge = challengeNonce(status, headers.get('accept-signature'))
+    const nonce: string | null = isChallenged ? null : challenge
+    const retries: boolean = !hasRetried && mayRetry(signed, status)
+    if (nonce === null && !retries) return response
+    await response.body?.cancel()
+    isChallenged ||= nonce !== null
+    hasRetried ||= retries
+    signed = await sign(request, body, nonce)
+  }
 }
 
 /** As fetch does (HTTP-redirect fetch, step 12). */

@@ -14,7 +14,7 @@ import {
   agentSignIn,
 } from '../../src/relying-party/agent-sign-in.ts'
 import { memoryChallengeStore } from '../../src/relying-party/challenge-store.ts'
-import { memoryNonceStore } from '../../src/relying-party/verify-request.ts'
+import { memoryNonceStore } from '../../src/relying-party/memory-nonce-store.ts'
 import { certifiedAgent, registryOf } from '../support/certified.ts'
 import { failsWith } from '../support/fails.ts'
 

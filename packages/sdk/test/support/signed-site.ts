@@ -3,11 +3,8 @@ import { buffer } from 'node:stream/consumers'
 import type { TestContext } from 'node:test'
 import { startSite } from '../../../../test/support/impostor.ts'
 import type { Registry } from '../../src/registry.ts'
-import {
-  memoryNonceStore,
-  type VerifyRequestOptions,
-  verifyRequest,
-} from '../../src/relying-party/verify-request.ts'
+import { memoryNonceStore } from '../../src/relying-party/memory-nonce-store.ts'
+import { type VerifyRequestOptions, verifyRequest } from '../../src/relying-party/verify-request.ts'
 
 /** A nonce store that is older than every request of a test. */
 export function olderNonceStore(maxEntries?: number) {
