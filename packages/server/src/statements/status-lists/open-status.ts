@@ -1,6 +1,7 @@
 import type { AgentReadModel } from '../../agents/read-model/agent-read-model.ts'
 import type { Database } from '../../database/database.ts'
 import type { IssuerKeys } from '../../secrets/issuer-keys/issuer-keys.ts'
+import type { Pepper } from '../../secrets/secrets.ts'
 import { FeedHeads } from './feed-heads.ts'
 import { StatusFeed } from './status-feed.ts'
 import { StatusState } from './status-state.ts'
@@ -22,14 +23,16 @@ export async function openStatus(deps: {
   readonly db: Database
   readonly readModel: AgentReadModel
   readonly issuerKeys: IssuerKeys
+  readonly pepper: Pepper
   readonly baseUrl: string
   readonly now: () => number
+  readonly elapsed: () => number
   readonly onError: (error: unknown) => void
 }): Promise<Status> {
-  const { issuerKeys, baseUrl, now } = deps
+  const { db, issuerKeys, baseUrl, pepper, now, elapsed } = deps
   const state = await StatusState.open(deps)
-  const heads = new FeedHeads({ state, issuerKeys, baseUrl })
-  const feed = new StatusFeed(state, heads, now)
-  const tokens = new StatusTokens({ state, issuerKeys, baseUrl, heads })
+  const heads = new FeedHeads({ state, issuerKeys, baseUrl, pepper, db: db.pointReads })
+  const feed = new StatusFeed(state, heads, { now, elapsed })
+  const tokens = new StatusTokens({ state, issuerKeys, baseUrl, heads, sent: () => feed.sent })
   return { state, heads, feed, tokens }
 }
