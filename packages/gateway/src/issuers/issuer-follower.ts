@@ -10,6 +10,7 @@ import {
 } from '@countersign/sdk'
 import { BoundedMap } from '../bounded-map.ts'
 import type { FeedFault } from '../options.ts'
+import { every, pause, Watchdog } from './follower-timers.ts'
 import { IssuerKeyRing } from './issuer-key-ring.ts'
 import { CursorExpired, IssuerRequests } from './issuer-requests.ts'
 import { type ListedStatus, ListStore, RefusedList } from './list-store.ts'
@@ -370,28 +371,6 @@ export class IssuerFollower {
   }
 }
 
-/** Calls a function unless it is reset in time. */
-class Watchdog {
-  readonly #ms: number
-  readonly #onIdle: () => void
-  #timer: ReturnType<typeof setTimeout>
-
-  constructor(ms: number, onIdle: () => void) {
-    this.#ms = ms
-    this.#onIdle = onIdle
-    this.#timer = setTimeout(onIdle, ms)
-  }
-
-  reset(): void {
-    this.stop()
-    this.#timer = setTimeout(this.#onIdle, this.#ms)
-  }
-
-  stop(): void {
-    clearTimeout(this.#timer)
-  }
-}
-
 /** @returns null if the error is of the network, or the service is out of order */
 function faultOf(error: unknown): FeedFault | null {
   if (error instanceof FeedChainError) return error.fault
@@ -402,29 +381,4 @@ function faultOf(error: unknown): FeedFault | null {
 
 function isInvalidToken(error: unknown): boolean {
   return error instanceof CountersignError && error.code === 'INVALID_TOKEN'
-}
-
-/** Does not keep the process alive. */
-function every(ms: number, work: () => unknown) {
-  const timer = setInterval(work, ms)
-  unref(timer)
-  return timer
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve()
-    const end = () => {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', end)
-      resolve()
-    }
-    const timer = setTimeout(end, ms)
-    unref(timer)
-    signal.addEventListener('abort', end, { once: true })
-  })
-}
-
-function unref(timer: unknown): void {
-  ;(timer as { unref?: () => void }).unref?.()
 }

@@ -1,5 +1,4 @@
 import type { OwnersPart } from '../accounts/owners/owner-routes.ts'
-import { deleteOldFeedChanges } from '../agents/changes/feed-change-table.ts'
 import type { ReadDeps } from '../agents/find-agent.ts'
 import { type PartDeps, WORK_MS } from '../http/part.ts'
 import type { LogPart } from '../log/part.ts'
@@ -96,7 +95,7 @@ export async function openStatements(
       { everyMs: TICK_MS, run: () => status.feed.tick(), failure: 'no head was signed' },
       {
         everyMs: OLD_CHANGES_MS,
-        run: () => deleteOldFeedChanges(db, context.now()),
+        run: () => status.deleteOldChanges(),
         failure: 'old changes of the status feed were not deleted',
       },
     ],

@@ -1,3 +1,4 @@
+import { deleteOldFeedChanges } from '../../agents/changes/feed-change-table.ts'
 import type { AgentReadModel } from '../../agents/read-model/agent-read-model.ts'
 import type { Database } from '../../database/database.ts'
 import type { IssuerKeys } from '../../secrets/issuer-keys/issuer-keys.ts'
@@ -13,6 +14,8 @@ export interface Status {
   readonly heads: FeedHeads
   readonly feed: StatusFeed
   readonly tokens: StatusTokens
+  /** Changes are kept for 30 days. */
+  deleteOldChanges(): Promise<void>
 }
 
 /**
@@ -34,5 +37,5 @@ export async function openStatus(deps: {
   const heads = new FeedHeads({ state, issuerKeys, baseUrl, pepper, db: db.pointReads })
   const feed = new StatusFeed(state, heads, { now, elapsed })
   const tokens = new StatusTokens({ state, issuerKeys, baseUrl, heads, sent: () => feed.sent })
-  return { state, heads, feed, tokens }
+  return { state, heads, feed, tokens, deleteOldChanges: () => deleteOldFeedChanges(db, now()) }
 }

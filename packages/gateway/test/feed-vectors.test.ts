@@ -15,13 +15,7 @@ import {
   setStatusAt,
 } from '@countersign/protocol'
 import { type FeedPosition, readFeedHead, readFeedLine } from '@countersign/sdk'
-import { type KnownStatus, verdictOf } from '../src/issuers/evidence.ts'
 import { ListStore, RefusedList } from '../src/issuers/list-store.ts'
-
-function read<T>(name: string): T {
-  const file = new URL(`../../../vectors/${name}.json`, import.meta.url)
-  return JSON.parse(readFileSync(file, 'utf8')) as T
-}
 
 interface Case {
   readonly name: string
@@ -67,7 +61,8 @@ interface FeedVectors {
   readonly followers: readonly (Case & { readonly steps: readonly FollowerStep[] })[]
 }
 
-const feed = read<FeedVectors>('feed')
+const file = new URL('../../../vectors/feed.json', import.meta.url)
+const feed = JSON.parse(readFileSync(file, 'utf8')) as FeedVectors
 
 for (const { name, issuer, epoch, start, lines } of feed.chains) {
   test(`feed, chain: ${name}`, () => {
@@ -166,44 +161,5 @@ for (const { name, steps } of feed.followers) {
         assert.equal(status, value === null ? null : NAMES[value], `step ${i}: ${entry}`)
       }
     }
-  })
-}
-
-interface EvidenceVectors {
-  readonly now: number
-  readonly maxStaleSeconds: number
-  readonly cases: readonly (Case & {
-    readonly case: number
-    readonly list: (FeedPosition & { status: 'valid'; asOf: number }) | null
-    readonly overlay: (FeedPosition & { status: 'suspended' | 'invalid' }) | null
-    readonly staples: KnownStatus['staples']
-    readonly lookup: KnownStatus['lookup']
-    readonly keysOverdueSeconds?: number
-    readonly expect: { readonly verdict: string; readonly source: string | null }
-  })[]
-}
-
-const { now, maxStaleSeconds, cases } = read<EvidenceVectors>('evidence')
-const SOURCES = { certificate: 'list', staple: 'staple', cache: 'lookup' } as const
-
-for (const { name, list, overlay, staples, lookup, expect, ...rest } of cases) {
-  test(`evidence, case ${rest.case}: ${name}`, () => {
-    const listed = overlay ?? list
-    const asOf = list?.asOf ?? Number.NEGATIVE_INFINITY
-    const verdict = verdictOf({
-      listed: listed && { status: listed.status, feed: listed },
-      asOf,
-      listAgeMs: Math.max(now - asOf, 1000 * (rest.keysOverdueSeconds ?? 0)),
-      staples,
-      lookup,
-      now,
-    })
-    if (verdict === null || verdict === 'replaced') {
-      assert.deepEqual(expect, { verdict: verdict ?? 'unreachable', source: null })
-      return
-    }
-    const isOld = verdict.status === 'active' && verdict.ageMs > maxStaleSeconds * 1000
-    const status = isOld ? 'unreachable' : verdict.status
-    assert.deepEqual(expect, { verdict: status, source: SOURCES[verdict.source] })
   })
 }
