@@ -16,6 +16,8 @@ export interface OfflineDecisions {
   /** From the request of an owner to revoke an agent until the last of the gateways refuses it, through the feed. */
   readonly arrivals: readonly {
     readonly gateways: number
+    /** How they follow the feed. */
+    readonly way: 'stream' | 'poll'
     readonly count: number
     readonly times: Times
   }[]
@@ -50,10 +52,10 @@ export function offlineLines(offline: OfflineDecisions): string[] {
   const { arrivals, decision, request, verification } = offline
   const part = verification / request
   return [
-    ...arrivals.map(({ gateways, count: timed, times: { p50, p99, longest } }) => {
+    ...arrivals.map(({ gateways, way, count: timed, times: { p50, p99, longest } }) => {
       const who = gateways === 1 ? '1 gateway' : `the last of ${gateways} gateways`
       return (
-        `revocation to refusal through the feed, ${who}: p50 ${milliseconds(p50)}, p99 ${milliseconds(p99)}, ` +
+        `revocation to refusal through the feed (${way}), ${who}: p50 ${milliseconds(p50)}, p99 ${milliseconds(p99)}, ` +
         `longest ${milliseconds(longest)} since it was asked for (${count(timed)} revocations)`
       )
     }),

@@ -16,15 +16,22 @@ import { timesOf } from './statistics.ts'
 
 const SHOP = 'https://shop.example'
 const GATEWAYS = [1, 100]
+const WAYS = ['stream', 'poll'] as const
+/** A poll comes every 5 seconds: fewer of them say as much. */
+const POLLED_SHARE = 0.05
 const ends: (() => unknown)[] = []
 const cleanup = { after: (end: () => unknown) => void ends.push(end) }
 
 async function main({ revocations, decisions }: OfflineTask): Promise<OfflineDecisions> {
-  const service = await startTestService(cleanup, { RATE_LIMITS: 'off' })
+  const env = { RATE_LIMITS: 'off', TRUSTED_PROXIES: '127.0.0.0/8,::1' }
+  const service = await startTestService(cleanup, env)
   const arrivals = []
-  for (const gateways of GATEWAYS) {
-    const times = await measureArrival(service, gateways, revocations)
-    arrivals.push({ gateways, count: revocations, times: timesOf(times) })
+  for (const way of WAYS) {
+    const timed = way === 'stream' ? revocations : Math.ceil(revocations * POLLED_SHARE)
+    for (const gateways of GATEWAYS) {
+      const times = await measureArrival(service, { gateways, way }, timed)
+      arrivals.push({ gateways, way, count: timed, times: timesOf(times) })
+    }
   }
   const { certified, trusted } = await certifiedAgent(service)
   await service.stop()
@@ -43,7 +50,7 @@ interface Revocable {
 /** Gateways in a process of their own, which report when all of their followers refuse an agent. */
 async function measureArrival(
   service: TestService,
-  gateways: number,
+  { gateways, way }: { readonly gateways: number; readonly way: (typeof WAYS)[number] },
   count: number,
 ): Promise<number[]> {
   const owner = await signIn(service, await service.operator.addVerifiedOwner())
@@ -52,6 +59,7 @@ async function measureArrival(
   const child = fork(fileURLToPath(import.meta.resolve('./offline-followers.ts')), [
     service.url,
     String(gateways),
+    way,
   ])
   await once(child, 'message')
   const times: number[] = []

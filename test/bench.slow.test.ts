@@ -121,10 +121,12 @@ test('the bench measures decisions by certificates, and how soon gateways refuse
   const { offline }: Report = JSON.parse(stdout)
   assert.ok(offline)
   assert.deepEqual(
-    offline.arrivals.map(({ gateways, count }) => [gateways, count]),
+    offline.arrivals.map(({ gateways, way, count }) => [gateways, way, count]),
     [
-      [1, 3],
-      [100, 3],
+      [1, 'stream', 3],
+      [100, 'stream', 3],
+      [1, 'poll', 1],
+      [100, 'poll', 1],
     ],
   )
   for (const { times } of offline.arrivals) assert.ok(times.p50 > 0 && times.longest >= times.p99)
@@ -133,7 +135,7 @@ test('the bench measures decisions by certificates, and how soon gateways refuse
   const text = offlineLines(offline)
   assert.match(
     text[1] ?? '',
-    /^revocation to refusal through the feed, the last of 100 gateways: p50 /,
+    /^revocation to refusal through the feed \(stream\), the last of 100 gateways: p50 /,
   )
   assertNothingButSeedsIn(dir)
 })

@@ -12,6 +12,8 @@ export interface CacheEntry<Derived> {
   readonly agent: AgentData | null
   /** When the request was sent, so that a slow answer does not count as fresher than it is. */
   readonly requestedAt: number
+  /** When the answer came: a restriction counts from then. */
+  readonly answeredAt: number
   /** Results that the caller computed from this answer. They are discarded together with it. */
   readonly derived: Derived[]
 }
@@ -61,11 +63,11 @@ export class AgentCache<Derived> {
     return result
   }
 
-  /** What is cached, however old it is, with its age in milliseconds; null if there is nothing. */
+  /** What is cached, however old it is, and for how long in milliseconds; null if there is nothing. */
   known(did: string): { readonly agent: AgentData | null; readonly ageMs: number } | null {
     const entry = this.#get(did)
     if (entry === undefined) return null
-    return { agent: entry.agent, ageMs: this.#options.now() - entry.requestedAt }
+    return { agent: entry.agent, ageMs: this.#options.now() - entry.answeredAt }
   }
 
   /** Forgets an agent that its issuer has restricted: answers to requests from before that do not count. */
@@ -95,7 +97,7 @@ export class AgentCache<Derived> {
         return this.#unreachable(did)
       }
       this.#restrictedAt.delete(did)
-      this.#set(did, { agent, requestedAt, derived: [] })
+      this.#set(did, { agent, requestedAt, answeredAt: this.#options.now(), derived: [] })
       return { kind: 'answered', agent }
     } catch (error) {
       this.#circuitBreaker.recordFailure(error, this.#options.now())

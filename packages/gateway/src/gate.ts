@@ -37,7 +37,7 @@ import type { Basis, CertificateFault } from './decision/decision.ts'
 import { type AcceptedProofs, varyHeader } from './denial.ts'
 import { type TrustedIssuer, trustedIssuers } from './issuers/trusted-issuers.ts'
 import { isLogFinal, type LoggedKeys, loggedKeysFor } from './logged-keys.ts'
-import type { DecidedRequest, GatewayOptions } from './options.ts'
+import type { DecidedRequest, FeedFault, GatewayOptions } from './options.ts'
 import type { Policy } from './policy/policy.ts'
 import { pathOf, RouteMatcher } from './policy/route-matcher.ts'
 import { type ReadOptions, readOptions } from './read-options.ts'
@@ -82,7 +82,7 @@ export class Gate {
   readonly #trusted: readonly TrustedIssuer[]
   /** Null if the policy has no `requireLogged`. */
   readonly #logged: LoggedKeys | null
-  readonly #unsubscribe: (() => void) | undefined
+  readonly #unsubscribe: readonly (() => void)[]
   readonly #preflightOutcome: Outcome
   /** Parsed identification headers, by their text. */
   readonly #callers = new BoundedMap<string, NamedCaller>(MAX_CALLERS)
@@ -136,7 +136,12 @@ export class Gate {
     this.#buckets = previous && isKept('limit') ? previous.#buckets : new TokenBuckets(policy.limit)
     if (previous !== undefined) this.#learnFrom(previous)
     const own = this.#trusted.find((each) => each.issuer === issuer)
-    this.#unsubscribe = own?.follower.onRestricted((did) => this.#agents.restrict(did))
+    this.#unsubscribe = [
+      ...(own ? [own.follower.onRestricted((did) => this.#agents.restrict(did))] : []),
+      ...this.#trusted.map((each) => {
+        return each.follower.onFault((fault) => this.#reportFault(fault, each.issuer))
+      }),
+    ]
   }
 
   /** A nonce to sign with, for those whose signature the store may not know. */
@@ -152,7 +157,7 @@ export class Gate {
 
   /** Stops following issuers, unless another gate of this process does. Requests are still decided. */
   async close(): Promise<void> {
-    this.#unsubscribe?.()
+    for (const unsubscribe of this.#unsubscribe) unsubscribe()
     await Promise.all(this.#trusted.map((each) => each.release()))
   }
 
@@ -377,6 +382,13 @@ export class Gate {
   #failureOutcome({ method, target }: GatewayRequest): Outcome {
     const rules = this.#routes.rulesAt(this.#routes.find(method, target))
     return outcomeOf(this, ANONYMOUS, strictest(rules.map(failureVerdict)), null)
+  }
+
+  #reportFault(fault: FeedFault, issuer: string): void {
+    const { onFeedFault } = this.#options
+    const ignore = () => undefined
+    // Also if it is async.
+    void (async () => onFeedFault?.(fault, issuer))().catch(ignore)
   }
 
   /** Calls `onDecision`. Its errors are ignored: a failing log must not refuse requests. */

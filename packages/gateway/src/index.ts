@@ -18,6 +18,7 @@ export type {
   AgentSessionData,
   Closeable,
   DecidedRequest,
+  FeedFault,
   GatewayOptions,
   RegistryClient,
   SessionReader,

@@ -46,6 +46,13 @@ export interface Closeable {
   close(): Promise<void>
 }
 
+/**
+ * What the feed showed that its issuer would not send. `number`: a line is missing or comes twice; `position`: the lines are not those
+ * that a head commits to; `epoch`: the service has lost events; `token`: a line or head does not verify; `expired`: the service no
+ * longer knows the cursor; `snapshot`: the snapshot is older than what is known, or does not verify.
+ */
+export type FeedFault = 'number' | 'position' | 'epoch' | 'token' | 'expired' | 'snapshot'
+
 /** Options of a gateway. */
 export interface GatewayOptions {
   /** The service that certifies the agents: its URL, such as `https://id.example`, or a Registry. */
@@ -88,6 +95,11 @@ export interface GatewayOptions {
   readonly timeoutMs?: number | undefined
   /** Called with every decision, for logging. Errors that it throws are ignored. */
   readonly onDecision?: ((decision: Decision, request: DecidedRequest) => unknown) | undefined
+  /**
+   * Called when the status feed of a trusted issuer shows what the issuer would not send, for monitoring: somebody between you and the
+   * issuer alters or withholds it, or the issuer has lost data. All lists are read again. Errors that it throws are ignored.
+   */
+  readonly onFeedFault?: ((fault: FeedFault, issuer: string) => unknown) | undefined
   /** The clock of signatures and certificates, in milliseconds since 1970. Default: `Date.now`. */
   readonly clock?: (() => number) | undefined
   /** A monotonic clock, in milliseconds. Default: `performance.now`. */

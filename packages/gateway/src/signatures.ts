@@ -194,7 +194,7 @@ export class Signatures {
     const agent = known?.agent ?? null
     if (known === null || agent === null) return null
     if ((agent.keySequence ?? 0) > keySequence) return 'other-key'
-    return agent.status === 'active' ? null : { agent, ageMs: known.ageMs }
+    return agent.status === 'active' ? null : { status: agent.status, ageMs: known.ageMs }
   }
 
   async #lookupKey(did: string, keyid: string): Promise<SignerKey | MissingKey> {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { TOKEN_TYPES } from '@countersign/protocol'
+import { type FeedChange, TOKEN_TYPES } from '@countersign/protocol'
 import { newIssuerKey, testIssuer } from '../../../test/support/test-issuer.ts'
 import { until } from '../../../test/support/until.ts'
 import { IssuerFollower } from '../src/issuers/issuer-follower.ts'
@@ -18,24 +18,23 @@ async function setUp(t: TestContext, policy = {}) {
   const clock = () => Date.now() + wall.offset
   const site = await startIssuerSite(t)
   const trust = [{ issuer: site.origin, didPrefix: 'svc:agent:' }]
-  const options = { now: elapsed.now, clock, policy: { ...PROVEN, trust, ...policy } }
+  const faults: string[] = []
+  const onFeedFault = (fault: string) => faults.push(fault)
+  const options = { now: elapsed.now, clock, policy: { ...PROVEN, trust, ...policy }, onFeedFault }
   const shop = startOfflineSite(t, [site], options)
   await site.untilFollowed()
   const agent = offlineAgent(site.origin, 0, { now: clock })
   const certificate = await site.issuer.certificate(agent)
-  return { site, shop, agent, certificate, elapsed, wall }
+  return { site, shop, agent, certificate, elapsed, wall, faults }
 }
 
 /** Waits until lines that were sent have arrived: an entry of another agent shows it. */
 async function untilArrived(site: IssuerSite, shop: Awaited<ReturnType<typeof setUp>>['shop']) {
   const marker = offlineAgent(site.origin, 20)
-  const idx = 100_000 + site.seq
+  const idx = 100_000 + site.n
   const certificate = await site.issuer.certificate(marker, { idx })
-  // Repeated, since what is sent while the gateway opens its connection again is lost.
-  await until(async () => {
-    site.change(1, idx, 1)
-    return (await shop.visit(marker, { certificate })).status === 401
-  })
+  site.change(1, idx, 1)
+  await until(async () => (await shop.visit(marker, { certificate })).status === 401)
 }
 
 test('tokens without a signature, or of another key or agent, prove nothing', async (t) => {
@@ -117,31 +116,58 @@ test('staples: of another agent, another key or another issuer they are as if le
     const { status, reasons } = await shop.visit(agent, { certificate, staple })
     assert.deepEqual([status, reasons[0]], [503, 'service-unreachable'])
   }
-  // Its own is newer than the list, which is an hour old.
+  // Its own is of the same place as the list, and younger: the list is an hour old.
   const now = Math.floor(Date.now() / 1000) + 3_600
-  const staple = await site.issuer.staple(agent, { iat: now, exp: now + 900 })
+  const staple = await site.issuer.staple(agent, { iat: now, exp: now + 900, feed: site.feed })
   const { status, decision } = await shop.visit(agent, { certificate, staple })
   assert.deepEqual([status, decision.source], [200, 'staple'])
 })
 
-test('a staple never overrides a newer restriction, and a newer staple restricts', async (t) => {
-  const { site, shop, agent, certificate } = await setUp(t)
-  const early = Math.floor(Date.now() / 1000) - 60
-  const staple = await site.issuer.staple(agent, { iat: early, exp: early + 900 })
-  assert.equal((await shop.visit(agent, { certificate, staple })).status, 200)
-  site.change(1, 7, 2)
-  await until(async () => (await shop.visit(agent, { certificate, staple })).status === 403)
-  const other = offlineAgent(site.origin, 1)
+test('the place in the feed decides, not the age: a staple from before a suspension never beats it', async (t) => {
+  const { site, shop, agent, certificate, elapsed } = await setUp(t)
+  // Signed after everything that the gateway hears, about a state from before.
   const soon = Math.floor(Date.now() / 1000) + 30
-  const suspended = await site.issuer.staple(other, {
-    agentStatus: 'suspended',
-    iat: soon,
-    exp: soon + 900,
-  })
+  const times = { iat: soon, exp: soon + 900 }
+  const before = await site.issuer.staple(agent, { ...times, feed: site.feed })
+  assert.equal((await shop.visit(agent, { certificate, staple: before })).status, 200)
+  const { n } = site.change(1, 7, 2)
+  await until(async () => (await shop.visit(agent, { certificate, staple: before })).status === 403)
+  // The same without heads, for longer than a staple lives, and once the head has confirmed it.
+  elapsed.pass(60_000)
+  const early = soon - 90
+  const old = { iat: early, exp: early + 900 }
+  for (const claims of [times, old]) {
+    const at = async (feed: object) =>
+      (
+        await shop.visit(agent, {
+          certificate,
+          staple: await site.issuer.staple(agent, { ...claims, ...feed }),
+        })
+      ).status
+    const { epoch } = site
+    assert.equal(await at({ feed: { epoch, n: n - 1 } }), 403)
+    assert.equal(await at({ feed: { epoch, n } }), 403)
+    assert.equal(await at({ feed: { epoch: 'other', n: n + 9 } }), 403)
+    assert.equal(await at({}), 403)
+    assert.equal(await at({ feed: { epoch, n: n + 1 } }), 200)
+    await site.sendHead()
+  }
+  const other = offlineAgent(site.origin, 1)
+  const suspended = (feed: object) =>
+    site.issuer.staple(other, { ...old, agentStatus: 'suspended', ...feed })
   const tokens = { certificate: await site.issuer.certificate(other, { idx: 9 }) }
   assert.equal((await shop.visit(other, tokens)).status, 200)
-  const refused = await shop.visit(other, { ...tokens, staple: suspended })
+  const refused = await shop.visit(other, {
+    ...tokens,
+    staple: await suspended({ feed: site.feed }),
+  })
   assert.deepEqual([refused.status, refused.decision.source], [403, 'staple'])
+  assert.equal((await shop.visit(other, { ...tokens, staple: await suspended({}) })).status, 403)
+  const past = { feed: { epoch: site.epoch, n: n - 1 } }
+  await until(async () => {
+    await site.sendHead()
+    return (await shop.visit(other, { ...tokens, staple: await suspended(past) })).status === 200
+  })
 })
 
 test('a frozen feed with an open connection goes stale; keys, lines and old heads do not refresh it', async (t) => {
@@ -149,6 +175,9 @@ test('a frozen feed with an open connection goes stale; keys, lines and old head
   const old = await site.head()
   assert.equal((await shop.visit(agent, { certificate })).status, 200)
   elapsed.pass(301_000)
+  site.instead.set('/api/v1/feed/latest', (_, response) =>
+    response.end(`${JSON.stringify({ head: old })}\n`),
+  )
   site.send({ head: old })
   await untilArrived(site, shop)
   const { status, decision, reasons } = await shop.visit(agent, { certificate })
@@ -202,6 +231,7 @@ test('an issuer whose clock is set back makes its status stale: nothing that it 
     return site.head({ iat, exp: iat + 60, asOf })
   }
   elapsed.pass(301_000)
+  site.instead.set('/api/v1/feed/latest', (_, response) => response.writeHead(503).end())
   site.send({ head: await behind(10_000) })
   // To the site, that head has expired: it reads everything again, and opens another feed.
   await site.untilFollowed(2)
@@ -213,61 +243,186 @@ test('an issuer whose clock is set back makes its status stale: nothing that it 
   })
   assert.equal((await shop.visit(agent, { certificate, staple })).status, 503)
   // A restriction counts all the same.
-  await until(async () => {
-    site.change(1, 7, 2)
-    return (await shop.visit(agent, { certificate })).status === 403
-  })
+  site.change(1, 7, 2)
+  await until(async () => (await shop.visit(agent, { certificate })).status === 403)
 })
 
 const FORGERIES: Readonly<Record<string, (site: IssuerSite) => Promise<unknown> | unknown>> = {
-  'a replayed change': ({ seq }) => ({ seq, at: Date.now(), list: 1, idx: 7, status: 0 }),
-  'a reordered change': ({ seq }) => ({ seq: seq - 1, at: Date.now(), list: 1, idx: 7, status: 0 }),
-  'a head of a stranger': async ({ origin, epoch, seq }) => {
+  'a replayed change': ({ n }) => ({ n, list: 1, idx: 7, status: 0 }),
+  'a reordered change': ({ n }) => ({ n: n - 1, list: 1, idx: 7, status: 0 }),
+  'a change after one that is missing': ({ n }) => ({ n: n + 2, list: 1, idx: 7, status: 0 }),
+  'a head of a stranger': async ({ origin, epoch, n }) => {
     const iat = Math.floor(Date.now() / 1000)
-    const claims = { iss: origin, iat, exp: iat + 600, epoch, seq, asOf: Date.now() + HOUR }
-    return { head: await testIssuer(origin).sign(TOKEN_TYPES.feedHead, { ...claims, digest: 'x' }) }
+    const claims = { iss: origin, iat, exp: iat + 600, epoch, n, asOf: Date.now() + HOUR }
+    const rest = { chain: 'A'.repeat(43), mark: 'A'.repeat(70) }
+    return { head: await testIssuer(origin).sign(TOKEN_TYPES.feedHead, { ...claims, ...rest }) }
   },
   'a head of another issuer': async (site) => ({
     head: await site.head({ iss: 'https://other.example' }),
   }),
   'another token as a head': async (site) => ({ head: (await site.snapshot()).manifest }),
   'a head of another epoch': async (site) => ({ head: await site.head({ epoch: 'other' }) }),
+  'a head of other changes': async (site) => ({
+    head: await site.head({ chain: 'A'.repeat(43) }),
+  }),
+  'a head of changes that are missing': async (site) => ({
+    head: await site.head({ n: site.n + 1 }),
+  }),
   'a head that has expired': async (site) => ({
     head: await site.head({ exp: Math.floor(Date.now() / 1000) - 120 }),
   }),
-  'a line without sense': () => ({ seq: 'x' }),
+  'a line without sense': () => ({ n: 'x' }),
 }
 
 test('a feed that shows what its issuer would not send is cut, and all lists are read again', async (t) => {
-  const { site, shop, agent, certificate } = await setUp(t)
+  const { site, shop, agent, certificate, elapsed, faults } = await setUp(t)
   // It stays suspended, whatever the feed says.
   site.change(1, 7, 2)
   await until(async () => (await shop.visit(agent, { certificate })).status === 403)
   for (const [name, forge] of Object.entries(FORGERIES)) {
     const [snapshots, connection] = [count(site), [...site.open][0]]
+    // Once in 10 seconds at most.
+    elapsed.pass(10_000)
     site.send(await forge(site))
     await until(async () => count(site) > snapshots && site.open.size === 1)
     assert.ok(!site.open.has(connection as never), name)
     assert.equal((await shop.visit(agent, { certificate })).status, 403, name)
   }
+  assert.deepEqual(new Set(faults), new Set(['number', 'position', 'epoch', 'token']))
 })
 
-test('a forged end of a suspension changes nothing: the signed list is read', async (t) => {
-  const { site, shop, agent, certificate } = await setUp(t)
+test('a forged end of a suspension changes nothing', async (t) => {
+  const { site, shop, agent, certificate, elapsed } = await setUp(t)
   site.change(1, 7, 2)
   await until(async () => (await shop.visit(agent, { certificate })).status === 403)
-  site.seq += 1
-  site.send({ seq: site.seq, at: Date.now(), list: 1, idx: 7, status: 0 })
+  const snapshots = count(site)
+  elapsed.pass(10_000)
+  site.send({ n: site.n + 1, list: 1, idx: 7, status: 0 })
   await site.sendHead()
-  await until(async () => site.asked.includes('/status/1'))
+  await until(async () => count(site) > snapshots)
   await untilArrived(site, shop)
   assert.equal((await shop.visit(agent, { certificate })).status, 403)
 })
 
+test('a proxy drops, swaps, repeats or alters lines and passes the heads: the agent is refused after the next head', async (t) => {
+  const { site, shop, elapsed, faults } = await setUp(t)
+  const attacks: ((lines: FeedChange[]) => unknown[])[] = [
+    ([, second]) => [second],
+    ([first]) => [first],
+    () => [],
+    ([first, second]) => [second, first],
+    ([first, second]) => [first, first, second],
+    ([first, second]) => [{ ...first, status: 0 }, second],
+    ([first, second]) => [{ ...first, idx: 120_000 }, second],
+    ([first, second]) => [
+      { ...second, n: first?.n },
+      { ...first, n: second?.n },
+    ],
+  ]
+  for (const [i, attack] of attacks.entries()) {
+    const victim = offlineAgent(site.origin, 2 + i)
+    const idx = 200 + 2 * i
+    const tokens = { certificate: await site.issuer.certificate(victim, { idx }) }
+    assert.equal((await shop.visit(victim, tokens)).status, 200)
+    await site.untilFollowed(i + 1)
+    elapsed.pass(10_000)
+    const lines = [site.changeUnsent(1, idx, 2), site.changeUnsent(1, idx + 1, 1)]
+    for (const line of attack(lines)) site.send(line)
+    await site.sendHead()
+    await until(async () => (await shop.visit(victim, tokens)).status === 403)
+    assert.equal(faults.length, i + 1, `attack ${i}`)
+  }
+})
+
+test('a forged restriction refuses an agent, and is cleared 5 to 10 seconds later', async (t) => {
+  const { site, shop, agent, certificate, elapsed } = await setUp(t)
+  site.send({ n: site.n + 1, list: 1, idx: 7, status: 2 })
+  await until(async () => (await shop.visit(agent, { certificate })).status === 403)
+  const snapshots = count(site)
+  elapsed.pass(10_000)
+  await site.sendHead()
+  await until(async () => count(site) > snapshots && site.open.size === 1)
+  const at = (ms: number) => {
+    const asOf = Date.now() + ms
+    return site.head({ asOf, iat: Math.floor(asOf / 1000) })
+  }
+  // The line arrived before now: a head that knows the database from 5 seconds later would have it.
+  await until(async () => {
+    site.send({ head: await at(30_000) })
+    return (await shop.visit(agent, { certificate })).status === 200
+  })
+})
+
+test('without a place for a stream, changes are read by polling, also those before its window', async (t) => {
+  const site = await startIssuerSite(t)
+  site.hasPlaces = false
+  const [first, second] = [offlineAgent(site.origin), offlineAgent(site.origin, 1)]
+  const followed = { issuer: site.origin, base: site.origin, jwks: null }
+  const follower = new IssuerFollower(
+    { ...followed, elapsed: () => performance.now(), now: Date.now },
+    { pollMs: 20 },
+  )
+  t.after(() => follower.stop())
+  await follower.ready
+  const snapshots = count(site)
+  const told: string[] = []
+  follower.remember(1, 7, first.did)
+  follower.remember(1, 8, second.did)
+  follower.onRestricted((did) => told.push(did))
+  site.change(1, 7, 2)
+  await until(async () => follower.status(1, 7)?.status === 'suspended')
+  assert.deepEqual(told, [first.did])
+  // More changes than the window of 64 has: the rest is read from the feed.
+  for (let idx = 1_000; idx < 1_100; idx += 1) site.change(1, idx, 1)
+  site.change(1, 7, 0)
+  site.change(1, 8, 2)
+  await until(async () => follower.status(1, 8)?.status === 'suspended')
+  for (let idx = 1_000; idx < 1_100; idx += 1)
+    assert.equal(follower.status(1, idx)?.status, 'invalid')
+  assert.equal(follower.status(1, 7)?.status, 'valid')
+  assert.equal(count(site), snapshots)
+  // A cached answer makes nothing newer.
+  const cached = await site.latest()
+  site.instead.set('/api/v1/feed/latest', (_, response) => response.end(cached))
+  const polls = () => site.asked.filter((path) => path === '/api/v1/feed/latest').length
+  const since = polls()
+  await until(async () => polls() > since + 2)
+  const { asOf } = follower
+  const later = polls()
+  await until(async () => polls() > later + 5)
+  assert.equal(follower.asOf, asOf)
+})
+
+test('a stream whose heads are withheld: its restrictions apply, and polling keeps the lists current', async (t) => {
+  const site = await startIssuerSite(t)
+  const frozen = await site.head()
+  site.instead.set('/api/v1/feed', (_, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.write(`data: ${JSON.stringify({ head: frozen })}\n\n`)
+    site.open.add(response)
+    response.once('close', () => site.open.delete(response))
+  })
+  site.instead.set('/api/v1/feed/latest', (_, response) => response.writeHead(503).end())
+  const followed = { issuer: site.origin, base: site.origin, jwks: null }
+  const follower = new IssuerFollower(
+    { ...followed, elapsed: () => performance.now(), now: Date.now },
+    { pollMs: 20, retryMs: 5 },
+  )
+  t.after(() => follower.stop())
+  await until(async () => site.open.size === 1)
+  site.change(1, 7, 2)
+  await until(async () => follower.status(1, 7)?.status === 'suspended')
+  const { asOf } = follower
+  site.instead.delete('/api/v1/feed/latest')
+  await until(async () => follower.asOf > asOf)
+  assert.equal(follower.status(1, 7)?.status, 'suspended')
+})
+
 test('a snapshot that is truncated, altered or older is not taken', async (t) => {
-  const { site, shop, agent, certificate } = await setUp(t)
+  const { site, shop, agent, certificate, elapsed } = await setUp(t)
   site.change(1, 7, 2)
   await until(async () => (await shop.visit(agent, { certificate })).status === 403)
+  await site.sendHead()
   const older = await site.snapshot()
   const { lists, ...rest } = older
   const [list] = lists
@@ -281,7 +436,7 @@ test('a snapshot that is truncated, altered or older is not taken', async (t) =>
     { ...rest, lists: clean.lists },
     { ...rest, lists: [{ ...list, lst: 'AAAA' }] },
     { ...clean, manifest: older.manifest },
-    { ...clean, head: await site.head({ seq: 1 }) },
+    { ...clean, head: await site.head({ n: 0 }) },
     { ...rest, lists, manifest: older.head },
   ]
   for (const [i, each] of snapshots.entries()) {
@@ -289,7 +444,8 @@ test('a snapshot that is truncated, altered or older is not taken', async (t) =>
     site.instead.set('/api/v1/snapshot', (_, response) => {
       response.end(typeof each === 'string' ? each : JSON.stringify(each))
     })
-    site.send({ seq: 0, at: 1, list: 1, idx: 7, status: 0 })
+    elapsed.pass(10_000)
+    site.send({ n: 0, list: 1, idx: 7, status: 0 })
     await until(async () => count(site) > asked)
     site.instead.clear()
     await until(async () => site.open.size === 1)
@@ -329,15 +485,20 @@ test('a stolen key of the issuer counts until its removal, which gateways notice
     return (await shop.visit(agent, { certificate })).status === 401
   })
   assert.deepEqual((await shop.visit(agent, { certificate })).reasons, ['certificate-invalid'])
-  await until(async () => (await shop.visit(agent, { certificate: renewed })).status === 200)
+  await until(async () => {
+    elapsed.pass(1_000)
+    return (await shop.visit(agent, { certificate: renewed })).status === 200
+  })
   // Heads by the stolen key do not count.
   const iat = Math.floor(Date.now() / 1000)
-  const claims = { iss: site.origin, iat, exp: iat + 600, epoch: site.epoch, seq: site.seq }
-  const forged = { ...claims, asOf: Date.now() + HOUR, digest: 'x' }
+  const claims = { iss: site.origin, iat, exp: iat + 600, ...site.feed }
+  const rest = { chain: 'A'.repeat(43), mark: 'A'.repeat(70) }
+  const forged = { ...claims, ...rest, asOf: Date.now() + HOUR }
   const head = await site.issuer.sign(TOKEN_TYPES.feedHead, forged, 'EdDSA', stolen)
   await until(async () => site.open.size > 0)
   const snapshots = count(site)
   await until(async () => {
+    elapsed.pass(10_000)
     // Nobody receives it while the feed is being opened again.
     site.send({ head })
     return count(site) > snapshots

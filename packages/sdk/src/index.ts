@@ -36,7 +36,7 @@ export {
   statusIn,
   type TokenStatus,
 } from './certificates/status-list.ts'
-export type { FeedChange, IssuerJwk } from './certificates/types.ts'
+export type { FeedChange, FeedPosition, IssuerJwk } from './certificates/types.ts'
 export {
   type TrustedIssuer,
   type VerifiedCertificate,

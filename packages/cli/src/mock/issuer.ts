@@ -2,6 +2,7 @@ import {
   createHash,
   generateKeyPairSync,
   type KeyObject,
+  randomBytes,
   randomUUID,
   sign as signBytes,
 } from 'node:crypto'
@@ -9,9 +10,12 @@ import { deflateSync } from 'node:zlib'
 import {
   type CertificateClaims,
   CodedError,
+  chainStart,
   didOf,
   didWebOf,
+  encodeBase64Url,
   type FeedHeadClaims,
+  type FeedPosition,
   gradeOf,
   type IssuerJwk,
   type IssuerKeySet,
@@ -40,6 +44,8 @@ const LIST = 1
 /** Lifetimes in seconds, and how long verifiers may keep a list: as in a service. */
 const LIFETIMES = { certificate: 86_400, staple: 900, list: 600, head: 60 }
 const TTL = 30
+/** What only a service can read in a head. */
+const MARK_BYTES = 52
 
 interface SigningKey {
   readonly jwk: IssuerJwk
@@ -119,6 +125,7 @@ export class MockIssuer {
       cnf: { jkt: currentKey(agent).keyThumbprint },
       agentStatus: agent.status,
       grade: this.#evidenceOf(agent, agent.status).grade,
+      feed: this.#position(),
       ...this.#times(LIFETIMES.staple),
     }
     return this.#sign(TOKEN_TYPES.staple, claims, alg)
@@ -130,6 +137,7 @@ export class MockIssuer {
       sub: this.#site.origin + STATUS_LIST_PATH,
       ...this.#times(LIFETIMES.list),
       ttl: TTL,
+      feed: this.#position(),
       status_list: { bits: STATUS_BITS, lst: this.#lst() },
     })
   }
@@ -150,7 +158,8 @@ export class MockIssuer {
 
   /** The end of the feed, which is also its cursor. */
   head(): Promise<string> {
-    return this.#sign(TOKEN_TYPES.feedHead, this.#headClaims(LIFETIMES.head))
+    const mark = randomBytes(MARK_BYTES).toString('base64url')
+    return this.#sign(TOKEN_TYPES.feedHead, { ...this.#headClaims(LIFETIMES.head), mark })
   }
 
   /** @throws CodedError CURSOR_EXPIRED if the cursor is of an earlier start; InvalidTokenError */
@@ -159,15 +168,18 @@ export class MockIssuer {
     throw new CodedError('CURSOR_EXPIRED', 'The mock has started since. Load the snapshot.')
   }
 
-  #headClaims(lifetime: number): FeedHeadClaims {
+  #headClaims(lifetime: number): Omit<FeedHeadClaims, 'mark'> {
     return {
       iss: this.#site.origin,
       ...this.#times(lifetime),
-      epoch: this.#epoch,
-      seq: 0,
+      ...this.#position(),
+      chain: encodeBase64Url(chainStart(this.#site.origin, this.#epoch)),
       asOf: Math.floor(this.#site.now()),
-      digest: createHash('sha256').digest('base64url'),
     }
+  }
+
+  #position(): FeedPosition {
+    return { epoch: this.#epoch, n: 0 }
   }
 
   #evidenceOf({ channels, owner }: MockAgent, status: MockAgent['status']) {

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import {
   CodedError,
   ERROR_STATUS,
+  FEED_TYPE,
   identifySchema,
   JWS_ALGORITHMS,
   type JwsAlgorithm,
@@ -125,6 +126,8 @@ async function issuerDocument(
       return { body: { issuer: origin, jwks_uri: origin + KEY_SET_PATH } }
     case '/api/v1/snapshot':
       return { body: await issuer.snapshot() }
+    case '/api/v1/feed/latest':
+      return { type: FEED_TYPE, body: `${JSON.stringify({ head: await issuer.head() })}\n` }
     case STATUS_LIST_PATH:
       return { type: 'application/statuslist+jwt', body: await issuer.statusList() }
     default:

@@ -1,4 +1,5 @@
 import type { Decision } from '../decision/decision.ts'
+import type { FeedFault } from '../options.ts'
 
 const NAME = 'countersign_gateway'
 
@@ -8,6 +9,7 @@ export class Metrics {
   readonly #proofs = new Map<string, number>()
   readonly #signIns = new Map<number, number>()
   readonly #reloads = { loaded: 0, refused: 0 }
+  readonly #feedFaults = new Map<FeedFault, number>()
 
   recordDecision({ action, mode, level, source, reasons, proof, signature }: Decision): void {
     count(
@@ -30,6 +32,10 @@ export class Metrics {
     this.#reloads[result] += 1
   }
 
+  recordFeedFault(fault: FeedFault): void {
+    this.#feedFaults.set(fault, (this.#feedFaults.get(fault) ?? 0) + 1)
+  }
+
   toString(): string {
     return [
       `# HELP ${NAME}_decisions_total Decisions by action, mode, level and source.`,
@@ -45,6 +51,11 @@ export class Metrics {
       `# TYPE ${NAME}_reloads_total counter`,
       ...Object.entries(this.#reloads).map(
         ([result, n]) => `${NAME}_reloads_total{result="${result}"} ${n}`,
+      ),
+      `# HELP ${NAME}_feed_faults_total What the status feed of an issuer showed that the issuer would not send, by kind.`,
+      `# TYPE ${NAME}_feed_faults_total counter`,
+      ...[...this.#feedFaults].map(
+        ([fault, n]) => `${NAME}_feed_faults_total{fault="${fault}"} ${n}`,
       ),
       '',
     ].join('\n')

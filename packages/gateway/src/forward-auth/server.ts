@@ -92,6 +92,7 @@ export class ForwardAuth {
       sessions: sessions?.reader,
       signInUrl: sessions?.signIn?.path,
       nonces: this.#nonces,
+      onFeedFault: (fault) => this.metrics.recordFeedFault(fault),
       onDecision: (decision, request) => {
         this.metrics.recordDecision(decision)
         logDecision(this.#log, decision, request)

@@ -1,17 +1,19 @@
-import type { FeedChange, IssuerJwk } from '@countersign/protocol'
+import { FeedChainError, type IssuerJwk } from '@countersign/protocol'
 import {
   CountersignError,
   type FeedHead,
+  type FeedLineRead,
   readFeedHead,
   readFeedLine,
   readSnapshot,
   readStatusList,
-  type TokenStatus,
 } from '@countersign/sdk'
 import { BoundedMap } from '../bounded-map.ts'
+import type { FeedFault } from '../options.ts'
+import { every, pause, Watchdog } from './follower-timers.ts'
 import { IssuerKeyRing } from './issuer-key-ring.ts'
 import { CursorExpired, IssuerRequests } from './issuer-requests.ts'
-import { ListStore } from './list-store.ts'
+import { type ListedStatus, ListStore, RefusedList } from './list-store.ts'
 
 /** Which issuer to follow, and by which clocks. */
 export interface FollowedIssuer {
@@ -30,13 +32,13 @@ export interface FollowedIssuer {
 export interface FollowerTiming {
   /** Between two requests for the issuer's keys. */
   readonly keysMs: number
-  /** A feed without a line for this long is opened again. Heads come every 5 seconds. */
+  /** A stream that shows no newer head for this long is opened again. Heads come every 5 seconds. */
   readonly idleMs: number
-  /** The first wait before the feed is opened again, which doubles up to `maxRetryMs`. */
+  /** The first wait before a stream is opened again, which doubles up to `maxRetryMs`. */
   readonly retryMs: number
   readonly maxRetryMs: number
-  /** Between two readings of all lists, since the lines of the feed are not signed. */
-  readonly auditMs: number
+  /** Between two polls while no stream shows newer heads: 4.5 to 5.5 seconds. */
+  readonly pollMs: number
 }
 
 const TIMING: FollowerTiming = {
@@ -44,27 +46,24 @@ const TIMING: FollowerTiming = {
   idleMs: 15_000,
   retryMs: 250,
   maxRetryMs: 10_000,
-  auditMs: 300_000,
+  pollMs: 5_000,
 }
 /** Entries of certificates that were seen, to notice their restrictions. */
 const MAX_ENTRIES = 10_000
 /** How long a list that could not be read is left alone. */
 const PAUSE_MS = 5_000
-
-/** The feed shows what its issuer would not send. */
-class FeedFault extends Error {
-  override readonly name = 'FeedFault'
-}
+/** The first snapshot is loaded at once; then this is between two. */
+const SNAPSHOT_PAUSE_MS = 10_000
 
 /** The newest head that counts. */
-interface KnownHead extends Omit<FeedHead, 'token'> {
+interface KnownHead extends Pick<FeedHead, 'asOf' | 'kid'> {
   /** When it was signed, by the monotonic clock. */
   readonly signedAt: number
 }
 
 /**
- * Follows the feed of one issuer and keeps its status lists in memory. It reconnects with its cursor; if that has expired, or the feed
- * shows what its issuer would not send, it reads all lists again.
+ * Follows the feed of one issuer and keeps its status lists in memory. It reconnects with its cursor. While no stream shows newer
+ * heads, it polls. If the cursor has expired, or the feed shows what its issuer would not send, it reads all lists again.
  */
 export class IssuerFollower {
   /** Resolves once the lists were read, or could not be. */
@@ -76,18 +75,21 @@ export class IssuerFollower {
   readonly #lists = new ListStore()
   readonly #entries = new BoundedMap<string, string>(MAX_ENTRIES)
   readonly #listeners = new Set<(did: string) => void>()
+  readonly #faultListeners = new Set<(fault: FeedFault) => void>()
   readonly #loading = new Map<number, Promise<void>>()
   readonly #loadedAt = new Map<number, number>()
   readonly #stopping = new AbortController()
-  readonly #timers: ReturnType<typeof setInterval>[]
-  readonly #stopped: Promise<void>
+  readonly #timer: ReturnType<typeof setInterval>
+  readonly #stopped: Promise<unknown>
   #settleReady: () => void = () => undefined
   #connection: AbortController | null = null
+  /** Whether the stream that is open has shown a newer head lately. */
+  #isStreaming = false
   #head: KnownHead | null = null
-  /** Null: the lists have to be read first. */
+  /** The newest verified head, from which the feed continues. */
   #cursor: string | null = null
-  #epoch: string | null = null
-  #seq = 0
+  #needsSnapshot = true
+  #snapshotAt = Number.NEGATIVE_INFINITY
 
   constructor(followed: FollowedIssuer, timing: Partial<FollowerTiming> = {}) {
     this.#followed = followed
@@ -100,11 +102,8 @@ export class IssuerFollower {
       this.#settleReady = resolve
     })
     const { signal } = this.#stopping
-    this.#timers = [
-      every(this.#timing.keysMs, () => this.#keyRing.refresh(signal)),
-      every(this.#timing.auditMs, () => this.#loadSnapshot().catch(() => undefined)),
-    ]
-    this.#stopped = this.#run().finally(this.#settleReady)
+    this.#timer = every(this.#timing.keysMs, () => this.#keyRing.refresh(signal))
+    this.#stopped = Promise.all([this.#run().finally(this.#settleReady), this.#runPolls()])
   }
 
   get issuer(): string {
@@ -141,8 +140,13 @@ export class IssuerFollower {
     return Math.max(now, this.#head.asOf + this.#followed.elapsed() - this.#head.signedAt)
   }
 
-  /** @returns null if the list is not known */
-  status(list: number, idx: number): TokenStatus | null {
+  /** The time of the newest verified head, in milliseconds since 1970. */
+  get asOf(): number {
+    return this.#head?.asOf ?? Number.NEGATIVE_INFINITY
+  }
+
+  /** @returns null if nothing is known of the entry */
+  status(list: number, idx: number): ListedStatus | null {
     return this.#lists.status(list, idx)
   }
 
@@ -158,6 +162,12 @@ export class IssuerFollower {
     return () => this.#listeners.delete(listener)
   }
 
+  /** @param listener called when the feed shows what its issuer would not send. @returns a function that removes it */
+  onFault(listener: (fault: FeedFault) => void): () => void {
+    this.#faultListeners.add(listener)
+    return () => this.#faultListeners.delete(listener)
+  }
+
   /** Reads a list that is not known, as new ones are not. Never rejects. */
   loadList(list: number): Promise<void> {
     const loading = this.#loading.get(list)
@@ -169,7 +179,7 @@ export class IssuerFollower {
 
   /** Ends the connection and all timers. */
   async stop(): Promise<void> {
-    for (const each of this.#timers) clearInterval(each)
+    clearInterval(this.#timer)
     this.#stopping.abort()
     await this.#stopped
   }
@@ -182,12 +192,11 @@ export class IssuerFollower {
       const before = this.#head
       try {
         if (this.#keyRing.keys.length === 0) await this.#keyRing.refresh(signal)
-        if (this.#cursor === null) await this.#loadSnapshot()
+        await this.#loadSnapshotIfNeeded()
         this.#settleReady()
-        await this.#follow()
+        if (this.#cursor !== null) await this.#follow(this.#cursor)
       } catch (error) {
-        const isFault = error instanceof FeedFault || isInvalidToken(error)
-        if (isFault || error instanceof CursorExpired) this.#cursor = null
+        this.#notice(error)
       }
       this.#settleReady()
       wait = this.#head === before ? Math.min(2 * wait, maxRetryMs) : retryMs
@@ -196,70 +205,126 @@ export class IssuerFollower {
     }
   }
 
-  /** Follows one connection until it ends. */
-  async #follow(): Promise<void> {
+  /** Without a stream that shows newer heads: nobody can keep a follower from learning of changes by taking all places. */
+  async #runPolls(): Promise<void> {
+    const { signal } = this.#stopping
+    while (!signal.aborted) {
+      await pause(this.#timing.pollMs * (0.9 + Math.random() / 5), signal)
+      if (signal.aborted || this.#isStreaming || this.#cursor === null) continue
+      await this.#poll(this.#cursor).catch((error) => this.#notice(error))
+    }
+  }
+
+  async #poll(cursor: string): Promise<void> {
+    const { signal } = this.#stopping
+    const latest = await this.#readLines(await this.#requests.latest(signal))
+    const known = this.#lists.verified?.n ?? 0
+    if (this.#isKnown(latest.head)) return
+    const first = latest.changes.find(({ n }) => n > known)
+    const isWhole = first === undefined ? latest.head.n <= known : first.n === known + 1
+    const { changes, head } = isWhole
+      ? latest
+      : await this.#readLines(await this.#requests.changesAfter(cursor, signal))
+    // The stream may show newer heads by now, or all lists may have been read again.
+    if (this.#isStreaming || this.#cursor !== cursor || this.#isKnown(head)) return
+    this.#connection?.abort()
+    this.#lists.reconnect()
+    for (const change of changes) if (change.n > known) this.#applyChange(change)
+    this.#acceptHead(head)
+  }
+
+  /** Verifies the head of an answer, which is its last line. */
+  async #readLines(values: readonly unknown[]) {
+    const lines = await Promise.all(values.map(readFeedLine))
+    const head = lines.pop()?.head
+    if (head === undefined) throw new Error('the answer has no head at its end')
+    const changes = lines.flatMap(({ change }) => (change === undefined ? [] : [change]))
+    return { changes, head: await readFeedHead(head, this.#context()) }
+  }
+
+  #isKnown({ asOf }: FeedHead): boolean {
+    return asOf <= this.asOf
+  }
+
+  /** After a fault, all lists are read again: at once, and then from time to time. Until then, the cursor still counts. */
+  #notice(error: unknown): void {
+    const fault = faultOf(error)
+    if (fault === null) return
+    this.#needsSnapshot = true
+    this.#connection?.abort()
+    for (const listener of this.#faultListeners) listener(fault)
+  }
+
+  /** Follows one stream until it ends. */
+  async #follow(cursor: string): Promise<void> {
     const connection = new AbortController()
     this.#connection = connection
     const signal = AbortSignal.any([connection.signal, this.#stopping.signal])
     const watch = new Watchdog(this.#timing.idleMs, () => connection.abort())
+    this.#lists.reconnect()
     try {
-      for await (const value of await this.#requests.feed(this.#cursor ?? '', signal)) {
-        const before = this.#head
-        const { head, change } = await readFeedLine(value)
-        if (change !== undefined) this.#applyChange(change)
-        else await this.#acceptHead(head)
-        // A replayed head does not count: the connection may be alive and its content frozen.
-        if (change !== undefined || this.#head !== before) watch.reset()
+      for await (const value of await this.#requests.feed(cursor, signal)) {
+        const line = await readFeedLine(value)
+        const head = await this.#headOf(line)
+        // A poll has taken over meanwhile.
+        if (connection.signal.aborted) return
+        if (line.change !== undefined) this.#applyChange(line.change)
+        // Only a newer head counts: the connection may be alive, and its heads withheld or replayed.
+        if (head === null || !this.#acceptHead(head)) continue
+        this.#isStreaming = true
+        watch.reset()
       }
     } finally {
       watch.stop()
       connection.abort()
       this.#connection = null
+      this.#isStreaming = false
     }
   }
 
-  /** Changes come in order: an earlier one is replayed or reordered. */
-  #applyChange(change: FeedChange): void {
-    if (change.seq <= this.#seq) throw new FeedFault('a change is out of order')
-    this.#seq = change.seq
-    this.#lists.apply(change)
+  async #headOf({ head }: FeedLineRead): Promise<FeedHead | null> {
+    return head === undefined ? null : readFeedHead(head, this.#context())
+  }
+
+  #applyChange(change: Parameters<ListStore['applyLine']>[0]): void {
+    this.#lists.applyLine(change, this.now())
     this.#tell(`${change.list}:${change.idx}`)
   }
 
-  async #acceptHead(token: string): Promise<void> {
-    const head = await readFeedHead(token, this.#context())
-    if (head.epoch !== this.#epoch) throw new FeedFault('another epoch has begun')
+  /** @returns whether it is newer than what is known */
+  #acceptHead(head: FeedHead): boolean {
+    if (!this.#lists.acceptHead(head)) return false
     this.#refreshBy(head)
-    for (const list of this.#lists.unconfirmed) void this.#readList(list)
+    // The lines since the last verified position are all there.
+    this.#needsSnapshot = false
+    return true
   }
 
-  /** Only a newer head counts: replayed ones do not make the lists look current. */
-  #refreshBy(head: FeedHead): void {
-    const { token, ...rest } = head
-    if (head.seq < this.#seq || head.asOf <= (this.#head?.asOf ?? Number.NEGATIVE_INFINITY)) return
-    const age = Math.max(0, this.now() - head.asOf)
-    this.#head = { ...rest, signedAt: this.#followed.elapsed() - age }
-    this.#seq = head.seq
+  #refreshBy({ token, asOf, kid }: FeedHead): void {
+    const age = Math.max(0, this.now() - asOf)
+    this.#head = { asOf, kid, signedAt: this.#followed.elapsed() - age }
     this.#cursor = token
+  }
+
+  async #loadSnapshotIfNeeded(): Promise<void> {
+    const now = this.#followed.elapsed()
+    if (!this.#needsSnapshot || now - this.#snapshotAt < SNAPSHOT_PAUSE_MS) return
+    this.#snapshotAt = now
+    try {
+      await this.#loadSnapshot()
+    } catch (error) {
+      // One that is refused ends nothing: the cursor shows the service what was lost.
+      this.#notice(isInvalidToken(error) ? new RefusedList('does not verify') : error)
+    }
   }
 
   async #loadSnapshot(): Promise<void> {
     const { signal } = this.#stopping
-    const { head, lists } = await readSnapshot(
-      await this.#requests.snapshot(signal),
-      this.#context(),
-    )
-    const isSameEpoch = head.epoch === this.#epoch
-    if ((isSameEpoch && head.seq < this.#seq) || head.asOf < (this.#head?.asOf ?? 0)) {
-      // A node that is behind, or a replay.
-      throw new FeedFault('the snapshot is older than what is known')
-    }
-    this.#lists.replaceAll(lists, { seq: isSameEpoch ? head.seq : null, issuedAt: head.asOf })
-    this.#epoch = head.epoch
-    if (!isSameEpoch) this.#seq = head.seq
-    this.#cursor ??= head.token
+    const body = await this.#requests.snapshot(signal)
+    const { head, lists } = await readSnapshot(body, this.#context())
+    this.#lists.takeSnapshot(head, lists)
+    this.#needsSnapshot = false
     this.#refreshBy(head)
-    if (!isSameEpoch) this.#cursor = head.token
     for (const [key] of this.#entries) this.#tell(key)
   }
 
@@ -271,7 +336,8 @@ export class IssuerFollower {
     const reading = (async () => {
       const token = await this.#requests.statusList(list, this.#stopping.signal)
       const uri = `${issuer}/status/${list}`
-      this.#lists.replace(list, await readStatusList(token, { ...this.#context(), uri }))
+      const { bytes, feed } = await readStatusList(token, { ...this.#context(), uri })
+      this.#lists.takeList(list, bytes, feed)
       for (const [key] of this.#entries) this.#tell(key)
     })()
       .catch(() => undefined)
@@ -282,15 +348,20 @@ export class IssuerFollower {
 
   /** A key was removed: what it has signed no longer counts. */
   #distrust(): void {
-    if (this.#head !== null && !this.hasKey(this.#head.kid)) this.#head = null
+    if (this.#head !== null && !this.hasKey(this.#head.kid)) {
+      this.#head = null
+      this.#lists.distrust()
+    }
+    // Heads do not commit to what is in the lists, only to changes.
     this.#cursor = null
+    this.#needsSnapshot = true
     this.#connection?.abort()
   }
 
   #tell(key: string): void {
     const did = this.#entries.get(key)
     const [list = -1, idx = -1] = key.split(':').map(Number)
-    if (did === undefined || this.status(list, idx) === 'valid') return
+    if (did === undefined || this.status(list, idx)?.status === 'valid') return
     for (const listener of this.#listeners) listener(did)
   }
 
@@ -300,53 +371,14 @@ export class IssuerFollower {
   }
 }
 
-/** Calls a function unless it is reset in time. */
-class Watchdog {
-  readonly #ms: number
-  readonly #onIdle: () => void
-  #timer: ReturnType<typeof setTimeout>
-
-  constructor(ms: number, onIdle: () => void) {
-    this.#ms = ms
-    this.#onIdle = onIdle
-    this.#timer = setTimeout(onIdle, ms)
-  }
-
-  reset(): void {
-    this.stop()
-    this.#timer = setTimeout(this.#onIdle, this.#ms)
-  }
-
-  stop(): void {
-    clearTimeout(this.#timer)
-  }
+/** @returns null if the error is of the network, or the service is out of order */
+function faultOf(error: unknown): FeedFault | null {
+  if (error instanceof FeedChainError) return error.fault
+  if (error instanceof CursorExpired) return 'expired'
+  if (error instanceof RefusedList) return 'snapshot'
+  return isInvalidToken(error) ? 'token' : null
 }
 
 function isInvalidToken(error: unknown): boolean {
   return error instanceof CountersignError && error.code === 'INVALID_TOKEN'
-}
-
-/** Does not keep the process alive. */
-function every(ms: number, work: () => unknown) {
-  const timer = setInterval(work, ms)
-  unref(timer)
-  return timer
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve()
-    const end = () => {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', end)
-      resolve()
-    }
-    const timer = setTimeout(end, ms)
-    unref(timer)
-    signal.addEventListener('abort', end, { once: true })
-  })
-}
-
-function unref(timer: unknown): void {
-  ;(timer as { unref?: () => void }).unref?.()
 }

@@ -1,4 +1,4 @@
-import { type IssuerJwk, readBody } from '@countersign/protocol'
+import { FEED_TYPE, type IssuerJwk, readBody } from '@countersign/protocol'
 import { readIssuerKeySet } from '@countersign/sdk'
 
 const TIME_LIMIT_MS = 10_000
@@ -11,6 +11,10 @@ const MAX_SNAPSHOT_BYTES = 64 * 1024 * 1024
 export class CursorExpired extends Error {
   override readonly name = 'CursorExpired'
 }
+
+/** More than the service answers, and than follows after the changes of a day in which all agents were revoked. */
+const MAX_LATEST_BYTES = 16 * 1024
+const MAX_CHANGES_BYTES = 32 * 1024 * 1024
 
 /** What a gateway asks of an issuer. No request names an agent or a site. */
 export class IssuerRequests {
@@ -58,12 +62,24 @@ export class IssuerRequests {
     throw new Error(`the feed answers ${response.status}`)
   }
 
+  /** The newest lines of the feed, without a stream. @returns its lines */
+  async latest(signal: AbortSignal): Promise<unknown[]> {
+    return linesOf(await this.#text('/api/v1/feed/latest', FEED_TYPE, MAX_LATEST_BYTES, signal))
+  }
+
+  /** The lines of the feed after a head, without a stream. @throws Error if the service refuses */
+  async changesAfter(head: string, signal: AbortSignal): Promise<unknown[]> {
+    const path = `/api/v1/feed?after=${encodeURIComponent(head)}`
+    return linesOf(await this.#text(path, FEED_TYPE, MAX_CHANGES_BYTES, signal))
+  }
+
   async #text(path: string, accept: string, maxBytes: number, signal: AbortSignal) {
     const limit = AbortSignal.any([signal, AbortSignal.timeout(TIME_LIMIT_MS)])
     const response = await this.#get(path, accept, limit)
     const body = response.status === 200 ? await readBody(response, maxBytes) : null
     if (body === null || body === 'too-large') {
       await response.body?.cancel().catch(() => undefined)
+      if (response.status === 410) throw new CursorExpired()
       throw new Error(`${path} answers ${response.status}`)
     }
     return new TextDecoder('utf-8', { fatal: true }).decode(body)
@@ -73,6 +89,11 @@ export class IssuerRequests {
     const headers = { accept }
     return fetch(`${this.#base}${path}`, { headers, redirect: 'manual', signal })
   }
+}
+
+function linesOf(text: string): unknown[] {
+  const lines = text.split('\n').filter((line) => line.trim() !== '')
+  return lines.map((line) => JSON.parse(line))
 }
 
 /** A line of the feed is a head, a JWS of at most a few hundred bytes, or a change. */

@@ -8,7 +8,6 @@ import {
 } from '@countersign/protocol'
 import {
   CountersignError,
-  type TokenStatus,
   type VerifiedCertificate,
   type VerifiedStaple,
   verifyCertificate,
@@ -21,6 +20,7 @@ import { shortNameOf } from '../policy/issuer-fields.ts'
 import type { PolicyIssuer } from '../policy/policy.ts'
 import type { ReadOptions } from '../read-options.ts'
 import { withTimeLimit } from '../time-limit.ts'
+import { type Verdict, verdictOf } from './evidence.ts'
 import { acquireFollower } from './followers.ts'
 import type { IssuerFollower } from './issuer-follower.ts'
 
@@ -52,6 +52,12 @@ export function trustedIssuers({
   const service = { issuer, base: registry.service }
   const options = { maxStaleSeconds, service, timeoutMs, elapsed, now }
   return policy.trust.map((each) => new TrustedIssuer(each, options))
+}
+
+/** A restriction that the service answered, and how long ago. */
+export interface Restricted {
+  readonly status: AgentData['status']
+  readonly ageMs: number
 }
 
 /** Decides about agents by the certificates in their requests, without a question to their service. */
@@ -103,27 +109,33 @@ export class TrustedIssuer {
    * What a verified certificate and a staple say of their agent.
    * @param stapled the staple that the request carries
    * @param restricted what the service said last of the agent, if it was a restriction
+   * @returns `certificate-replaced`: for good, neither a staple nor time changes it
    */
   async evidence(
     certificate: VerifiedCertificate,
     stapled: string | null,
-    restricted: KnownStatus['restricted'],
+    restricted: Restricted | null,
   ): Promise<Evidence | 'certificate-replaced'> {
     const { did, keyThumbprint } = certificate
-    const staple = stapled === null ? null : await this.#staple(stapled)
-    const isOthers = staple?.did !== did || staple.keyThumbprint !== keyThumbprint
+    const carried = stapled === null ? null : await this.#staple(stapled)
+    const isOwn = carried?.did === did && carried.keyThumbprint === keyThumbprint
+    const staple = isOwn ? carried : null
     const { list, idx } = entryOf(certificate)
-    this.follower.remember(list, idx, did)
-    const listed = this.follower.status(list, idx) ?? (await this.#readStatus(list, idx, staple))
-    return evidenceOf({
-      certificate,
-      staple: isOthers ? null : staple,
+    const { follower } = this
+    follower.remember(list, idx, did)
+    const listed = follower.status(list, idx) ?? (await this.#readStatus(list, idx, staple))
+    const now = follower.now()
+    const verdict = verdictOf({
       listed,
-      listAgeMs: this.follower.statusAgeMs,
-      restricted,
-      now: this.follower.now(),
-      maxStaleSeconds: this.#options.maxStaleSeconds,
+      asOf: follower.asOf,
+      listAgeMs: follower.statusAgeMs,
+      staples: staple === null ? [] : [staple],
+      lookup: restricted && { status: restricted.status, at: now - restricted.ageMs },
+      now,
     })
+    if (verdict === 'replaced') return 'certificate-replaced'
+    const { maxStaleSeconds } = this.#options
+    return evidenceOf(certificate, staple, verdict, { now, maxStaleSeconds })
   }
 
   async #certificate(
@@ -213,22 +225,6 @@ function parsed(token: string): ParsedJws | null {
   }
 }
 
-/** What is known of the agent of a verified certificate. */
-interface KnownStatus {
-  readonly certificate: VerifiedCertificate
-  /** For the same agent and key; null if there is none that verifies. */
-  readonly staple: VerifiedStaple | null
-  /** The entry of the status list in memory; null if the list is not known. */
-  readonly listed: TokenStatus | null
-  /** The age of the status lists, in milliseconds; infinite without a signed head. */
-  readonly listAgeMs: number
-  /** What the service said last if that was a restriction; null otherwise. */
-  readonly restricted: { readonly agent: AgentData; readonly ageMs: number } | null
-  /** Milliseconds since 1970. */
-  readonly now: number
-  readonly maxStaleSeconds: number
-}
-
 /** The result of a lookup as a certificate gives it, and what it is based on. */
 interface Evidence {
   /** The agent's key. */
@@ -237,29 +233,20 @@ interface Evidence {
   readonly basis: Basis
 }
 
-/** A status with its age. */
-interface Statement {
-  readonly status: AgentData['status']
-  readonly ageMs: number
-  readonly source: 'certificate' | 'staple' | 'cache'
-}
-
-/**
- * What is known of an agent without a question to the service. The newest evidence wins, a restriction before anything of the same
- * age; a restriction counts however old it is. A pure function.
- */
-function evidenceOf(known: KnownStatus): Evidence | 'certificate-replaced' {
-  // For good: neither a staple nor time changes it.
-  if (known.listed === 'invalid') return 'certificate-replaced'
-  const { certificate, maxStaleSeconds } = known
+/** What a verdict means for a decision. A restriction counts however old it is. */
+function evidenceOf(
+  certificate: VerifiedCertificate,
+  staple: VerifiedStaple | null,
+  verdict: Verdict | null,
+  { now, maxStaleSeconds }: { readonly now: number; readonly maxStaleSeconds: number },
+): Evidence {
   const { issuer, publicKey } = certificate
-  const newest = newestOf(statementsOf(known))
-  if (newest === null) {
+  if (verdict === null) {
     const basis = { source: null, statusAgeSeconds: null, issuer }
     return { publicKey, lookup: { kind: 'unreachable', last: null }, basis }
   }
-  const { status, source, ageMs } = newest
-  const agent = agentOf(known, status)
+  const { status, source, ageMs } = verdict
+  const agent = agentOf(certificate, staple, status, now)
   const basis = { source, statusAgeSeconds: seconds(ageMs), issuer }
   const isCurrent = ageMs <= maxStaleSeconds * 1000 || status !== 'active'
   const lookup: LookupResult = isCurrent
@@ -268,34 +255,11 @@ function evidenceOf(known: KnownStatus): Evidence | 'certificate-replaced' {
   return { publicKey, lookup, basis }
 }
 
-function statementsOf({ staple, listed, listAgeMs, restricted, now }: KnownStatus): Statement[] {
-  const statements: Statement[] = []
-  // Without a signed head, only a restriction counts.
-  if (listed === 'suspended' || (listed === 'valid' && Number.isFinite(listAgeMs))) {
-    const status = listed === 'valid' ? 'active' : 'suspended'
-    statements.push({ status, ageMs: listAgeMs, source: 'certificate' })
-  }
-  if (staple !== null) {
-    const ageMs = Math.max(0, now - staple.issuedAt)
-    statements.push({ status: staple.status, ageMs, source: 'staple' })
-  }
-  if (restricted !== null) {
-    const { agent, ageMs } = restricted
-    statements.push({ status: agent.status, ageMs, source: 'cache' })
-  }
-  return statements
-}
-
-/** Of two of the same age, the restriction. */
-function newestOf(statements: readonly Statement[]): Statement | null {
-  const rank = ({ status }: Statement) => (status === 'active' ? 1 : 0)
-  const [newest] = statements.toSorted((a, b) => a.ageMs - b.ageMs || rank(a) - rank(b))
-  return newest ?? null
-}
-
 function agentOf(
-  { certificate, staple, now }: KnownStatus,
+  certificate: VerifiedCertificate,
+  staple: VerifiedStaple | null,
   status: AgentData['status'],
+  now: number,
 ): AgentData {
   const { did, identityMethod, publicKey, keyThumbprint, keySequence, keyChangedAt } = certificate
   const isNewer = staple !== null && staple.issuedAt > certificate.issuedAt

@@ -3,7 +3,15 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { deflateSync } from 'node:zlib'
-import { type FeedChange, parseJws, type StatusValue, TOKEN_TYPES } from '@countersign/protocol'
+import {
+  chainAfter,
+  chainStart,
+  encodeBase64Url,
+  type FeedChange,
+  parseJws,
+  type StatusValue,
+  TOKEN_TYPES,
+} from '@countersign/protocol'
 import { refusal } from '../../../../test/support/impostor.ts'
 import type { Cleanup } from '../../../../test/support/service.ts'
 import { type TestIssuer, testIssuer } from '../../../../test/support/test-issuer.ts'
@@ -22,10 +30,23 @@ export interface IssuerSite {
   readonly instead: Map<string, Instead>
   /** Connections of the feed that are open. */
   readonly open: Set<ServerResponse>
-  epoch: string
-  seq: number
+  readonly epoch: string
+  /** All changes of the epoch. */
+  readonly changes: readonly FeedChange[]
+  /** The number of the newest change. */
+  readonly n: number
+  /** The place of the newest change. */
+  readonly feed: { readonly epoch: string; readonly n: number }
+  /** Begins another epoch, without changes. */
+  beginEpoch(): void
   /** Changes an entry and sends the change, without a head. */
   change(list: number, idx: number, status: StatusValue): FeedChange
+  /** Changes an entry and sends nothing. */
+  changeUnsent(list: number, idx: number, status: StatusValue): FeedChange
+  /** The newest changes and a head, as `/api/v1/feed/latest` answers. */
+  latest(count?: number): Promise<string>
+  /** Streams are refused while it is false. */
+  hasPlaces: boolean
   /** Signs a head of now. */
   head(claims?: Readonly<Record<string, unknown>>): Promise<string>
   snapshot(): Promise<{ manifest: string; head: string; lists: { list: number; lst: string }[] }>
@@ -52,6 +73,7 @@ export async function startIssuerSite(
   const instead = new Map<string, Instead>()
   const open = new Set<ServerResponse>()
   let followed = 0
+  const history = newHistory(origin)
   // Lists exist from the start, so that a snapshot has them.
   issuer.list(1)
   const numbers = new Set([1])
@@ -62,15 +84,33 @@ export async function startIssuerSite(
     asked,
     instead,
     open,
-    epoch: randomUUID(),
-    seq: 10,
-    change(list, idx, status) {
+    hasPlaces: true,
+    get epoch() {
+      return history.epoch
+    },
+    get changes() {
+      return history.changes
+    },
+    get n() {
+      return history.changes.length
+    },
+    get feed() {
+      return { epoch: history.epoch, n: history.changes.length }
+    },
+    beginEpoch: () => history.begin(),
+    changeUnsent(list, idx, status) {
       numbers.add(list)
       issuer.setStatus(list, idx, status)
-      site.seq += 1
-      const change = { seq: site.seq, at: now(), list, idx, status }
+      return history.add({ list, idx, status })
+    },
+    change(list, idx, status) {
+      const change = site.changeUnsent(list, idx, status)
       site.send(change)
       return change
+    },
+    async latest(count = 64) {
+      const lines: unknown[] = [...history.changes.slice(-count), { head: await site.head() }]
+      return lines.map((line) => `${JSON.stringify(line)}\n`).join('')
     },
     head(claims = {}) {
       const iat = Math.floor(now() / 1000)
@@ -78,26 +118,22 @@ export async function startIssuerSite(
         iss: origin,
         iat,
         exp: iat + 600,
-        epoch: site.epoch,
-        seq: site.seq,
+        ...history.position(),
         asOf: now(),
-        digest: 'A'.repeat(43),
+        mark: 'A'.repeat(70),
         ...claims,
       })
     },
     async snapshot() {
       const iat = Math.floor(now() / 1000)
-      const { epoch, seq } = site
       const lists = [...numbers].map((list) => ({ list, bytes: issuer.list(list).slice() }))
       const hash = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('base64url')
       const manifest = await issuer.sign(TOKEN_TYPES.snapshot, {
         iss: origin,
         iat,
         exp: iat + 600,
-        epoch,
-        seq,
+        ...history.position(),
         asOf: now(),
-        digest: 'A'.repeat(43),
         lists: lists.map(({ list, bytes }) => ({ list, hash: hash(bytes) })),
       })
       return {
@@ -125,14 +161,22 @@ export async function startIssuerSite(
     if (override !== undefined) return override(request, response)
     const list = Number(/^\/status\/(\d+)$/.exec(url.pathname)?.[1])
     if (url.pathname === '/.well-known/jwks.json') response.end(JSON.stringify(issuer.keySet()))
-    else if (list) response.end(await issuer.statusList(list))
+    else if (list) response.end(await issuer.statusList(list, { feed: site.feed }))
     else if (url.pathname === '/api/v1/snapshot') {
       response.end(JSON.stringify(await site.snapshot()))
+    } else if (url.pathname === '/api/v1/feed/latest') {
+      response.end(await site.latest())
     } else if (url.pathname === '/api/v1/feed') {
-      if (parseJws(url.searchParams.get('after') ?? '').payload.epoch !== site.epoch) {
-        return response.writeHead(410).end()
+      const cursor = parseJws(url.searchParams.get('after') ?? '').payload
+      if (cursor.epoch !== site.epoch) return response.writeHead(410).end()
+      const missed = history.changes.slice(cursor.n as number)
+      if (request.headers.accept !== 'text/event-stream') {
+        const lines: unknown[] = [...missed, { head: await site.head() }]
+        return response.end(lines.map((line) => JSON.stringify(line)).join('\n'))
       }
+      if (!site.hasPlaces) return response.writeHead(503).end()
       response.writeHead(200, { 'content-type': 'text/event-stream' })
+      for (const line of missed) response.write(`data: ${JSON.stringify(line)}\n\n`)
       response.write(`data: ${JSON.stringify({ head: await site.head() })}\n\n`)
       open.add(response)
       followed += 1
@@ -144,6 +188,33 @@ export async function startIssuerSite(
   })
   t.after(() => close(server))
   return site
+}
+
+/** The changes of an issuer, and what its heads state. */
+function newHistory(origin: string) {
+  let epoch = randomUUID()
+  let changes: FeedChange[] = []
+  let chain = chainStart(origin, epoch)
+  return {
+    get epoch() {
+      return epoch
+    },
+    get changes() {
+      return changes
+    },
+    begin() {
+      epoch = randomUUID()
+      changes = []
+      chain = chainStart(origin, epoch)
+    },
+    add(change: Omit<FeedChange, 'n'>): FeedChange {
+      const line = { n: changes.length + 1, ...change }
+      chain = chainAfter(chain, line)
+      changes.push(line)
+      return line
+    },
+    position: () => ({ epoch, n: changes.length, chain: encodeBase64Url(chain) }),
+  }
 }
 
 function close(server: Server): Promise<void> {

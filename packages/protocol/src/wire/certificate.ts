@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { STATUS_LIST_LENGTH } from '../certificates/status-list.ts'
 import type { Naming } from '../naming.ts'
 import { did, keySequence, status, timestamp } from './formats.ts'
 import { thumbprint } from './key-set.ts'
@@ -100,6 +101,18 @@ export const certificateClaimsSchema = (naming: Naming) =>
   )
 export type CertificateClaims = Static<ReturnType<typeof certificateClaimsSchema>>
 
+const epoch = () =>
+  Type.String({ description: 'changes if events were lost, after a restore or failover' })
+const changeNumber = (description: string) => Type.Integer({ minimum: 0, description })
+
+/** The place in the feed that a statement about an entry is of, or newer. */
+export const feedPosition = () =>
+  Type.Object(
+    { epoch: epoch(), n: changeNumber('the number of the newest change that is in it') },
+    { description: 'the place in the feed that the status is of, or newer' },
+  )
+export type FeedPosition = Static<ReturnType<typeof feedPosition>>
+
 /** The claims of a staple: an agent's status, for 15 minutes. */
 export const stapleClaimsSchema = (naming: Naming) =>
   Type.Object(
@@ -109,12 +122,28 @@ export const stapleClaimsSchema = (naming: Naming) =>
       cnf: Type.Object({ jkt: thumbprint('the JWK thumbprint of the agent’s key') }),
       agentStatus: status(),
       grade: grade(),
+      feed: Type.Optional(feedPosition()),
       iat: seconds('Unix seconds'),
       exp: seconds('Unix seconds'),
     },
     { description: 'The claims of a staple' },
   )
 export type StapleClaims = Static<ReturnType<typeof stapleClaimsSchema>>
+
+/** SHA-256 over all changes of the epoch, in order (docs/status.md). */
+const chain = () =>
+  Type.String({
+    pattern: '^[A-Za-z0-9_-]{43}$',
+    description: 'SHA-256 over all changes up to n, base64url',
+  })
+
+/** What heads and the manifests of snapshots state about a place in the feed. */
+export const positionClaims = () => ({
+  epoch: epoch(),
+  n: changeNumber('of the newest change; 0: there was none in this epoch'),
+  chain: chain(),
+  asOf: seconds('milliseconds since 1970: the time up to which the service knew its data'),
+})
 
 /** The claims of a signed head of the feed. */
 export const feedHeadClaimsSchema = () =>
@@ -123,12 +152,11 @@ export const feedHeadClaimsSchema = () =>
       iss: Type.String({ description: 'the origin of the service' }),
       iat: seconds('Unix seconds'),
       exp: seconds('Unix seconds'),
-      epoch: Type.String({
-        description: 'changes if events were lost, after a restore or failover',
+      ...positionClaims(),
+      mark: Type.String({
+        pattern: '^[A-Za-z0-9_-]{70}$',
+        description: 'sealed for the service, which notices with it that it has lost events',
       }),
-      seq: seconds('of the newest event'),
-      asOf: seconds('milliseconds since 1970: the time up to which the service knew its data'),
-      digest: Type.String({ description: 'SHA-256 of the newest event, base64url' }),
     },
     { description: 'The claims of a signed head of the feed' },
   )
@@ -137,10 +165,16 @@ export type FeedHeadClaims = Static<ReturnType<typeof feedHeadClaimsSchema>>
 /** A line of the feed: an entry of a status list that has changed. */
 export const feedChangeSchema = () =>
   Type.Object({
-    seq: seconds('of the event; gaps are normal'),
-    at: seconds('milliseconds since 1970'),
+    n: Type.Integer({
+      minimum: 1,
+      description: 'the number of the change: from 1 in each epoch, without gaps',
+    }),
     list: Type.Integer({ minimum: 0, description: 'the number of the status list' }),
-    idx: Type.Integer({ minimum: 0, description: 'the entry in it' }),
+    idx: Type.Integer({
+      minimum: 0,
+      maximum: STATUS_LIST_LENGTH - 1,
+      description: 'the entry in it',
+    }),
     status: Type.Enum([0, 1, 2], {
       type: 'integer',
       description: '0 valid, 1 invalid, 2 suspended',

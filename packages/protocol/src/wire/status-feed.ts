@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { feedChangeSchema } from './certificate.ts'
+import { feedChangeSchema, positionClaims } from './certificate.ts'
 
 /** The media type of the feed, one JSON value a line. The same lines come as server-sent events if `text/event-stream` is asked for. */
 export const FEED_TYPE = 'application/x-ndjson'
@@ -8,7 +8,7 @@ const number = (description: string) => Type.Integer({ minimum: 0, description }
 const sha256 = (description: string) =>
   Type.String({ pattern: '^[A-Za-z0-9_-]{43}$', description: `${description}, base64url` })
 
-/** A line of the feed with its end at a time: all changes up to the head's `seq` come before it. */
+/** A line of the feed with its end at a time: all changes up to the head's `n` come before it. */
 export const feedHeadLineSchema = () =>
   Type.Object({
     head: Type.String({
@@ -30,10 +30,7 @@ export const snapshotClaimsSchema = () =>
       iss: Type.String({ description: 'the origin of the service' }),
       iat: number('Unix seconds'),
       exp: number('Unix seconds'),
-      epoch: Type.String({ description: 'as in the heads of the feed' }),
-      seq: number('of the newest event that is in the lists'),
-      asOf: number('milliseconds since 1970: the time up to which the service knew its data'),
-      digest: sha256('SHA-256 of that event'),
+      ...positionClaims(),
       lists: Type.Array(
         Type.Object({
           list: number('the number of the status list'),

@@ -12,19 +12,18 @@ import { type Read, UnexpectedShape, wireReader } from '../responses/read-schema
 import * as schemas from '../responses/schemas.ts'
 import { inflateBase64Url } from './inflate.ts'
 import { orInvalidToken, type StatusListContext } from './status-list.ts'
-import type { FeedChange } from './types.ts'
+import type { FeedChange, FeedPosition } from './types.ts'
 import { verifyJwkSignature } from './verify-jwk-signature.ts'
 
 /** What tokens of the feed are verified against. */
 export type FeedContext = Omit<StatusListContext, 'uri'>
 
-/** A verified head of the feed: all changes up to `seq` come before it. */
-export interface FeedHead {
+/** A verified head of the feed. */
+export interface FeedHead extends FeedPosition {
   /** The token itself, the cursor from which the feed continues. */
   readonly token: string
-  /** Another one after events were lost. */
-  readonly epoch: string
-  readonly seq: number
+  /** SHA-256 over all changes of the epoch up to `n`, base64url. */
+  readonly chain: string
   /** Milliseconds since 1970: the time up to which the service knew its data. */
   readonly asOf: number
   /** The `kid` of the issuer's key. */
@@ -62,8 +61,8 @@ export function readFeedHead(token: string, context: FeedContext): Promise<FeedH
       context,
       wireReader(schemas.FEED_HEAD_CLAIMS, null),
     )
-    const { epoch, seq, asOf } = claims
-    return { token, epoch, seq, asOf, kid }
+    const { epoch, n, chain, asOf } = claims
+    return { token, epoch, n, chain, asOf, kid }
   })
 }
 
@@ -83,7 +82,8 @@ export function readSnapshot(body: unknown, context: FeedContext): Promise<Statu
       wireReader(schemas.SNAPSHOT_CLAIMS, null),
     )
     const head = await readFeedHead(snapshot.head, context)
-    if (head.epoch !== claims.epoch || head.seq !== claims.seq) {
+    const { epoch, n, chain } = claims
+    if (head.epoch !== epoch || head.n !== n || head.chain !== chain) {
       throw new InvalidTokenError('has the head of another state.')
     }
     const hashes = new Map(claims.lists.map(({ list, hash }) => [list, hash]))

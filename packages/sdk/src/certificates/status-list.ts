@@ -10,7 +10,7 @@ import {
 } from '@countersign/protocol'
 import { CountersignError } from '../errors.ts'
 import { inflateBase64Url } from './inflate.ts'
-import type { IssuerJwk } from './types.ts'
+import type { FeedPosition, IssuerJwk } from './types.ts'
 import { verifyJwkSignature } from './verify-jwk-signature.ts'
 
 /** `valid`; `suspended`, which may end; `invalid`: replaced or revoked permanently. */
@@ -26,6 +26,8 @@ export interface StatusList {
   readonly ttl: number
   /** 2 bits an entry, the least significant first; 32,768 bytes. */
   readonly bytes: Uint8Array
+  /** The place in the feed that the list is of, or newer; null if the issuer names none. */
+  readonly feed: FeedPosition | null
 }
 
 /** What a status list is verified against. */
@@ -55,7 +57,7 @@ export async function readStatusList(
     const keys = await keysFor(parseJws(text).header.kid)
     const expected = { typ: TOKEN_TYPES.statusList, issuer: null, keys, now: now / 1000 }
     const { payload } = await verifyToken(text, expected, verifyJwkSignature)
-    const { sub, iss = issuer, iat, exp, ttl = 0, status_list: list } = payload
+    const { sub, iss = issuer, iat, exp, ttl = 0, status_list: list, feed } = payload
     if (sub !== uri) throw new InvalidTokenError('is for another address.')
     if (iss !== issuer) throw new InvalidTokenError(`was not issued by ${issuer}.`)
     const bytes = await bytesIn(list)
@@ -64,6 +66,7 @@ export async function readStatusList(
     return {
       uri,
       bytes,
+      feed: positionOf(feed),
       issuedAt: (iat as number) * 1000,
       expiresAt: (exp as number) * 1000,
       ttl: Math.min(ttl, MAX_TTL),
@@ -86,6 +89,13 @@ export function isListOf(issuer: string, uri: string): boolean {
 function assertListOf(issuer: string, uri: string): void {
   if (isListOf(issuer, uri)) return
   throw new CountersignError('INVALID_TOKEN', 'The status list belongs to another issuer.')
+}
+
+/** Other issuers of status lists have no feed. */
+function positionOf(feed: unknown): FeedPosition | null {
+  const { epoch, n } = (feed ?? {}) as Readonly<Record<string, unknown>>
+  const isPosition = typeof epoch === 'string' && Number.isSafeInteger(n) && (n as number) >= 0
+  return isPosition ? { epoch, n: n as number } : null
 }
 
 async function bytesIn(list: unknown): Promise<Uint8Array | null> {

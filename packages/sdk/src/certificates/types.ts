@@ -25,13 +25,19 @@ export type IssuerJwk =
 
 /** A change of an entry of a status list. */
 export interface FeedChange {
-  /** Of the event; gaps are normal. */
-  readonly seq: number
-  /** Milliseconds since 1970. */
-  readonly at: number
+  /** Its number: from 1 in each epoch, without gaps. */
+  readonly n: number
   /** The number of the status list. */
   readonly list: number
   readonly idx: number
   /** 0 valid, 1 invalid, 2 suspended. */
   readonly status: 0 | 1 | 2
+}
+
+/** A place in the feed of an issuer: what refers to it is of then, or newer. */
+export interface FeedPosition {
+  /** Another one after events were lost. Numbers of two epochs cannot be compared. */
+  readonly epoch: string
+  /** Of the newest change; 0: there was none. */
+  readonly n: number
 }

@@ -16,7 +16,7 @@ import type { AgentStatus, Assurance, Grade } from '../responses/types.ts'
 import { IssuerClient, issuerOrigin } from './issuer-client.ts'
 import { type IssuerKeys, readIssuerKeySet } from './key-set.ts'
 import { isListOf, orInvalidToken, readStatusList, statusIn } from './status-list.ts'
-import type { IssuerJwk } from './types.ts'
+import type { FeedPosition, IssuerJwk } from './types.ts'
 import { bytesOf, verifyJwkSignature } from './verify-jwk-signature.ts'
 
 /** An issuer that you trust. */
@@ -91,6 +91,8 @@ export interface VerifiedStaple {
   readonly keyThumbprint: string
   readonly status: AgentStatus
   readonly grade: Grade
+  /** The place in the feed that the status is of, or newer; null if the staple names none. */
+  readonly feed: FeedPosition | null
   /** Milliseconds since 1970. */
   readonly issuedAt: number
   readonly expiresAt: number
@@ -137,7 +139,7 @@ export async function verifyStaple(
   options: VerifyStapleOptions,
 ): Promise<VerifiedStaple> {
   const verified = await verifiedToken(token, TOKEN_TYPES.staple, 'staple', options)
-  const { iss, sub, cnf, agentStatus, grade, iat, exp } = claimsOf(
+  const { iss, sub, cnf, agentStatus, grade, feed, iat, exp } = claimsOf(
     verified,
     wireReader(schemas.STAPLE_CLAIMS, null),
   )
@@ -148,6 +150,7 @@ export async function verifyStaple(
     keyThumbprint: cnf.jkt,
     status: agentStatus,
     grade: grade as Grade,
+    feed: feed ?? null,
     issuedAt: iat * 1000,
     expiresAt: exp * 1000,
     kid: verified.token.header.kid,

@@ -112,10 +112,12 @@ export async function openAgents(
       })
       serviceDirectoryRoute(app, { ...context, directoryKey })
     },
-    ahead: {
-      route: { operationId: 'lookup', url: LOOKUP_URL, method: 'GET' },
-      open: () => answerPlainLookups({ ...context, read: context }),
-    },
+    ahead: [
+      {
+        route: { operationId: 'lookup', url: LOOKUP_URL, method: 'GET' },
+        open: () => answerPlainLookups({ ...context, read: context }),
+      },
+    ],
     ownerRoutes(app, owners) {
       issueTokenRoutes(app, { ...owners, deps: context })
       ownAgentRoutes(app, { ...owners, deps: context })

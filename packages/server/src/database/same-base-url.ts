@@ -19,13 +19,18 @@ export class OtherBaseUrlError extends Error {
 export const WHAT_BREAKS =
   'With another address, issued certificates no longer verify, did:web identifiers of agents do not resolve, passkeys stop working, identity providers reject the sign-in until you register the new address, and signed requests and links name the previous address.'
 
+/** The address of the service as the database knows it; null before the first start. */
+export function storedBaseUrl(db: Db): Promise<string | null> {
+  return readSetting(db, SETTING)
+}
+
 /**
  * Compares BASE_URL with the address that the database knows. Addresses on loopback are not compared with each other: they
  * mean something on one machine only.
  * @returns the stored address if it is another one; null if the service may start
  */
 export async function otherBaseUrl(db: Db, baseUrl: URL): Promise<string | null> {
-  const stored = await readSetting(db, SETTING)
+  const stored = await storedBaseUrl(db)
   if (stored === null || stored === baseUrl.origin) return null
   return isLoopback(new URL(stored).hostname) ? null : stored
 }
@@ -35,7 +40,7 @@ export async function otherBaseUrl(db: Db, baseUrl: URL): Promise<string | null>
  * @throws OtherBaseUrlError
  */
 export async function assertSameBaseUrl(db: Database, baseUrl: URL): Promise<void> {
-  const isStored = (await readSetting(db.read, SETTING)) === baseUrl.origin
+  const isStored = (await storedBaseUrl(db.read)) === baseUrl.origin
   if (isStored) return
   const other = await db.write(async (tx) => {
     const found = await otherBaseUrl(tx.db, baseUrl)

@@ -32,8 +32,8 @@ export interface PartDeps extends CoreDeps {
 export interface Part {
   /** Registers routes that need no owner. */
   readonly routes?: (app: App) => void | Promise<void>
-  /** Answers plain requests of a route before the router, unless they are limited or logged. */
-  readonly ahead?: { readonly route: RouteInfo; open(): AheadOfRouter }
+  /** Answer plain requests of a route before the router, unless they are limited or logged. */
+  readonly ahead?: readonly { readonly route: RouteInfo; open(): AheadOfRouter }[]
   readonly gauges?: (metrics: MetricRegistrar) => void
   /** Handlers by kind of job. Each kind belongs to one part. */
   readonly jobs?: JobHandlers

@@ -56,6 +56,33 @@ export function plainAnswers(
   }
 }
 
+/**
+ * As `plainAnswers`, for a route without parameters.
+ * @param cacheControl as the route sends it
+ * @param answer returns null for what the router has to answer
+ */
+export function plainAnswer(
+  { metrics, isReady }: PlainDeps,
+  route: string,
+  cacheControl: string,
+  answer: () => { readonly headers: PlainAnswer['headers']; readonly body: Buffer } | null,
+): AheadOfRouter {
+  const last = { vary: 'Accept', 'cache-control': cacheControl }
+  const series = metrics.series(route, 'GET', 200)
+  return ({ url, method, rawHeaders }, response) => {
+    if (url !== route || method !== 'GET' || !isPlain(rawHeaders) || !isReady()) return false
+    const started = performance.now()
+    const answered = answer()
+    if (answered === null) return false
+    const { headers, body } = answered
+    const length = { 'content-length': body.length }
+    response.writeHead(200, { ...FIRST_HEADERS, ...headers, ...last, ...length })
+    response.end(body)
+    series.observe(performance.now() - started)
+    return true
+  }
+}
+
 /** Headers that only the router handles, keyed by the length of their name for speed. */
 const ROUTER_ONLY_HEADERS = new Map([
   [6, 'expect'],

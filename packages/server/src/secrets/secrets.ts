@@ -10,6 +10,8 @@ export interface Pepper {
   hash(provider: string, issuer: string, subject: string): Uint8Array
   /** HMAC-SHA256 of a text with a key derived for one purpose (HKDF, RFC 5869), so that it never equals a subject's hash. */
   authenticate(purpose: string, text: string): Uint8Array
+  /** HKDF-SHA256(pepper, info `purpose`): a key of 32 bytes for one purpose (`seal.ts`). */
+  derive(purpose: string): Uint8Array
 }
 
 const PEPPER = 'identity-pepper'
@@ -40,6 +42,7 @@ function pepperOf(key: Buffer): Pepper {
       const own = Buffer.from(hkdfSync('sha256', key, '', `countersign ${purpose}`, 32))
       return createHmac('sha256', own).update(text).digest()
     },
+    derive: (purpose) => new Uint8Array(hkdfSync('sha256', key, '', purpose, 32)),
   }
 }
 

@@ -61,9 +61,10 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
 }
 
 function aheadOfRouter(deps: AppDeps): AheadOfRouter {
-  const answers = deps.parts.flatMap(({ ahead }) =>
-    ahead !== undefined && canBypassRouter(deps, ahead.route) ? [ahead.open()] : [],
-  )
+  const answers = deps.parts
+    .flatMap(({ ahead = [] }) => ahead)
+    .filter(({ route }) => canBypassRouter(deps, route))
+    .map((each) => each.open())
   answers.push(rejectFlood(deps.loadShedder))
   return (request, response) => answers.some((answer) => answer(request, response))
 }

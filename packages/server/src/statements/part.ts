@@ -13,8 +13,18 @@ import { Issuer } from './certificates/issue.ts'
 import { grantIssuerRoutes, grantRoute, issuerMetadataRoutes } from './grants/grant-routes.ts'
 import { issueGrant } from './grants/issue-grant.ts'
 import { openStatus } from './status-lists/open-status.ts'
-import { HEAD_INTERVAL_MS } from './status-lists/status-feed.ts'
-import { feedRoute, snapshotRoute, statusListRoute } from './status-lists/status-routes.ts'
+import { TICK_MS } from './status-lists/status-feed.ts'
+import {
+  answerPlainPolls,
+  feedRoute,
+  LATEST_FEED,
+  latestFeedRoute,
+  snapshotRoute,
+  statusListRoute,
+} from './status-lists/status-routes.ts'
+
+/** How often changes that are no longer kept are looked for. */
+const OLD_CHANGES_MS = 3_600_000
 
 /** What the issuer signs: status lists with their feed, certificates, grants. */
 export async function openStatements(
@@ -39,6 +49,7 @@ export async function openStatements(
       statusListRoute(app, { site, ...status })
       snapshotRoute(app, { site, ...status })
       feedRoute(app, { site, ...status })
+      latestFeedRoute(app, { site, ...status })
       certificateRoutes(app, { site, issuer })
       grantRoute(app, {
         issueGrant: (...args) => metrics.grants.count(issueGrant(deps, ...args), () => 'issued'),
@@ -47,10 +58,16 @@ export async function openStatements(
       issuerMetadataRoutes(app, { site, issuerKeys, db: db.pointReads })
       issuerKeyRoutes(app, { site, issuerKeys })
     },
-    ahead: {
-      route: { operationId: 'agentCertificate', url: CERTIFICATE_URL, method: 'GET' },
-      open: () => answerPlainCertificates({ ...context, read: context, issuer }),
-    },
+    ahead: [
+      {
+        route: { operationId: 'agentCertificate', url: CERTIFICATE_URL, method: 'GET' },
+        open: () => answerPlainCertificates({ ...context, read: context, issuer }),
+      },
+      {
+        route: LATEST_FEED,
+        open: () => answerPlainPolls({ ...context, naming: site.naming }, status.feed),
+      },
+    ],
     ownerRoutes: (app, owners) => grantIssuerRoutes(app, { ...owners, deps }),
     gauges(registrar) {
       registrar.gauge(
@@ -63,6 +80,11 @@ export async function openStatements(
         'Open streams of the status feed',
         () => status.feed.subscribers,
       )
+      registrar.gauge(
+        'countersign_feed_evictions',
+        'Streams of the status feed that were ended for those of other networks, since the start',
+        () => status.feed.evicted,
+      )
     },
     timers: [
       {
@@ -70,7 +92,12 @@ export async function openStatements(
         run: () => issuerKeys.refresh(),
         failure: 'the state of the issuer keys cannot be read',
       },
-      { everyMs: HEAD_INTERVAL_MS, run: () => status.feed.tick(), failure: 'no head was signed' },
+      { everyMs: TICK_MS, run: () => status.feed.tick(), failure: 'no head was signed' },
+      {
+        everyMs: OLD_CHANGES_MS,
+        run: () => status.deleteOldChanges(),
+        failure: 'old changes of the status feed were not deleted',
+      },
     ],
   }
 }

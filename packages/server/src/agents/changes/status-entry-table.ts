@@ -5,6 +5,7 @@ import type { Db, StatusEntryRow, StatusListRow, Tx } from '../../database/datab
 import { appendEvent } from '../../database/event-table.ts'
 import { prepared } from '../../database/prepared.ts'
 import type { CertifiedState } from './certified-state.ts'
+import { appendFeedChange } from './feed-change-table.ts'
 
 /** A list is full at 90 percent. Up to there, a random free entry is found in ten attempts on average. */
 const LIST_CAPACITY = Math.floor(STATUS_LIST_LENGTH * 0.9)
@@ -138,17 +139,20 @@ const updateState = prepared<NewState, object>((db, param) =>
     .where('idx', '=', param('idx')),
 )
 
-/** Sets the value of an entry and appends `status.changed`. An invalid entry is no longer the agent's current one. */
+/** Sets the value of an entry and appends it to the feed. An invalid entry is no longer the agent's current one. */
 export async function setEntry(
   tx: Tx,
   { list, idx }: Pick<StatusEntryRow, 'list' | 'idx'>,
   value: StatusValue,
   at: number,
 ): Promise<void> {
+  const change = { list, idx, status: value }
+  // First, since it may begin an epoch.
+  const { n, chain } = await appendFeedChange(tx, change, at)
   const seq = tx.nextSeq()
   const is_current = value === 1 ? 0 : 1
   await updateState(tx.db, { list, idx, value, is_current, changed_seq: seq })
-  const payload = { list, idx, status: value }
+  const payload = { ...change, n, chain: Buffer.from(chain).toString('base64url') }
   await appendEvent(tx, { seq, at, type: 'status.changed', tail: null, ownerId: null, payload })
 }
 
@@ -189,11 +193,6 @@ function columnsOf(certified: CertifiedState) {
 /** All lists. */
 export function statusLists(db: Db): Promise<StatusListRow[]> {
   return db.selectFrom('status_lists').selectAll().orderBy('list').execute()
-}
-
-/** Closes all lists: the entries without a row become invalid, and none is allocated any more. */
-export async function closeLists(tx: Tx): Promise<void> {
-  await tx.db.updateTable('status_lists').set({ is_closed: 1 }).execute()
 }
 
 /** The entries of a list with `from` <= idx < `to` that have a row. @param onlyRestricted leaves out those that are valid */

@@ -27,3 +27,17 @@ export interface StatusEntryRow {
   changed_seq: number
   allocated_at: number
 }
+
+/** A change of an entry, as the feed states it. Without its time, which would tell which agents changed together. */
+export interface FeedChangeRow {
+  epoch: string
+  /** From 1 in each epoch, without gaps. */
+  n: number
+  list: number
+  idx: number
+  value: StatusValue
+  /** 32 bytes: SHA-256 over all changes of the epoch up to this one. */
+  chain: Uint8Array
+  /** UTC days since 1970, to delete it after 30. */
+  day: number
+}

@@ -16,7 +16,7 @@ function createLimiters() {
     changes: new ConcurrencyLimiter(1024, 'changes'),
     reads: new ConcurrencyLimiter(4096, 'requests'),
     streams: new ConcurrencyLimiter(1000, 'streams'),
-    feeds: new ConcurrencyLimiter(1000, 'readers of the status feed'),
+    'feed-reads': new ConcurrencyLimiter(500, 'readers of the status feed'),
     pictures: new ConcurrencyLimiter(8, 'pictures'),
     previews: new ConcurrencyLimiter(40, 'previews'),
   }

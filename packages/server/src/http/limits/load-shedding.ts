@@ -1,8 +1,9 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { getHeapStatistics } from 'node:v8'
-import { CodedError } from '@countersign/protocol'
+import { CodedError, FEED_TYPE } from '@countersign/protocol'
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import { isTurnTooLong } from '../../base/loop-turn.ts'
+import { acceptsEvents } from '../accepts-events.ts'
 import type { ConcurrencyLimiter, LoadShedder } from './concurrency-limiter.ts'
 import { hooksOf, isExempt, limiterNameOf, routeInfoOf } from './route-info.ts'
 
@@ -40,7 +41,7 @@ export function shedLoad(app: FastifyInstance, loadShedder: LoadShedder): void {
         route,
         loadShedder,
         loadShedder.limiters[name],
-        name === 'streams' || name === 'feeds' ? 'closed' : 'answered',
+        name === 'streams' || name === 'feed-reads' ? 'closed' : 'answered',
       )
   })
 }
@@ -64,11 +65,13 @@ function limitConcurrency(
   until: 'answered' | 'closed',
 ): void {
   const check = (request: FastifyRequest, _reply: FastifyReply, done: Done) => {
+    if (hasOwnPlaces(limiter, loadShedder, request)) return done()
     const error = errorOf(() => limiter.assertCapacity())
     if (error !== undefined) loadShedder.rest(request.raw.socket)
     done(error)
   }
   const acquire = (request: FastifyRequest, reply: FastifyReply, done: Done) => {
+    if (hasOwnPlaces(limiter, loadShedder, request)) return done()
     const error = errorOf(() => limiter.acquire())
     if (error !== undefined) loadShedder.rest(request.raw.socket)
     else {
@@ -80,6 +83,15 @@ function limitConcurrency(
   route.onRequest = [...hooksOf(route.onRequest), check]
   route.preHandler = [...hooksOf(route.preHandler), acquire]
   route.onSend = [release as never, ...hooksOf(route.onSend)]
+}
+
+/** Streams of the feed have places of their own (`status-lists/feed-streams.ts`), so that they keep nobody from reading it. */
+function hasOwnPlaces(
+  limiter: ConcurrencyLimiter,
+  { limiters }: LoadShedder,
+  request: FastifyRequest,
+): boolean {
+  return limiter === limiters['feed-reads'] && acceptsEvents(request, FEED_TYPE)
 }
 
 function release(

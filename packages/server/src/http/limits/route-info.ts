@@ -28,7 +28,7 @@ export function hooksOf<T>(hooks: T | T[] | undefined): T[] {
  * while somebody floods the service.
  */
 const EXEMPT_OPERATIONS = new Set([
-  ...['healthz', 'readyz', 'lookup', 'identify'],
+  ...['healthz', 'readyz', 'lookup', 'identify', 'statusFeedLatest'],
   ...['revokeAgent', 'suspendAgent', 'revokeAllAgents', 'contestKeys', 'reportOwnKey', 'signOut'],
 ])
 
@@ -45,7 +45,7 @@ const LIMITER_BY_OPERATION: Readonly<Record<string, LimiterName>> = {
   vetoRecovery: 'claims',
   reportKey: 'claims',
   accountStream: 'streams',
-  statusFeed: 'feeds',
+  statusFeed: 'feed-reads',
   setAvatar: 'pictures',
 }
 

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
+import { openEpoch, replaceEpoch } from '../../agents/changes/feed-change-table.ts'
 import type { Env } from '../../base/config.ts'
-import { openEpoch, replaceEpoch } from '../../statements/status-lists/epoch.ts'
 import { withData } from './command-context.ts'
 import { print } from './output.ts'
 

@@ -1,6 +1,7 @@
 import {
   type CertificateClaims,
   didWebOf,
+  type FeedPosition,
   type Grade,
   gradeOf,
   jwkOf,
@@ -70,8 +71,14 @@ export function certificateClaimsOf(
   }
 }
 
-/** The claims of a staple: the status and grade of an agent, for 15 minutes. */
-export function stapleClaimsOf({ site, view, now, knownUntil }: ClaimsInput): StapleClaims {
+/**
+ * The claims of a staple: the status and grade of an agent, for 15 minutes.
+ * @param feed the place in the feed before the agent was read: its status is of then, or newer
+ */
+export function stapleClaimsOf(
+  { site, view, now, knownUntil }: ClaimsInput,
+  feed: FeedPosition,
+): StapleClaims {
   const { agent } = view
   const { grade, changedAt, expiresAt } = evidenceOf(view, now)
   const issuedAt = issuedAtOf(changedAt, knownUntil, STAPLE_PERIOD_MS)
@@ -81,6 +88,7 @@ export function stapleClaimsOf({ site, view, now, knownUntil }: ClaimsInput): St
     cnf: { jkt: keyThumbprint(agent.publicKey) },
     agentStatus: agent.status,
     grade,
+    feed,
     iat: seconds(issuedAt),
     exp: seconds(Math.min(issuedAt + STAPLE_LIFETIME_MS, expiresAt)),
   }

@@ -65,10 +65,13 @@ export class Issuer {
    * @throws CodedError VALIDATION_ERROR, NOT_FOUND, UNAVAILABLE; StorageFailure if the node is stale
    */
   async staple(reference: string, alg: JwsAlgorithm): Promise<string> {
-    const { site } = this.#deps
+    const { site, statusState } = this.#deps
     const knownUntil = this.#knownUntil()
+    // Before the agent, so that its status is at least as new.
+    const { epoch, n } = statusState.position
     const view = await findAgent(this.#deps, reference)
-    const claims = stapleClaimsOf({ site, view, now: this.#deps.now(), knownUntil })
+    const input = { site, view, now: this.#deps.now(), knownUntil }
+    const claims = stapleClaimsOf(input, { epoch, n })
     return this.#sign(TOKEN_TYPES.staple, view, claims, alg)
   }
 

@@ -1,14 +1,18 @@
+import { hash } from 'node:crypto'
 import type { PassThrough } from 'node:stream'
-import { CodedError, type FeedChange } from '@countersign/protocol'
+import type { FeedChange } from '@countersign/protocol'
 import type { FeedHeads } from './feed-heads.ts'
-import type { CurrentPosition, StatusState } from './status-state.ts'
+import { type Client, FeedStreams, type Subscriber } from './feed-streams.ts'
+import { type CurrentPosition, POLLED_CHANGES, type StatusState } from './status-state.ts'
 
-/** How often heads are signed, in milliseconds. */
-export const HEAD_INTERVAL_MS = 5000
-/** A subscriber that has not read what was sent to it for so many heads is disconnected: 30 seconds. */
-const MAX_UNREAD_HEADS = 6
-/** Streams of one address. */
-const MAX_STREAMS_PER_ADDRESS = 200
+/** How often `tick` is to be called, in milliseconds: a head follows a change within this time. */
+export const TICK_MS = 1000
+/** How often heads are signed while nothing changes: every 5 seconds. */
+const TICKS_PER_HEAD = 5
+/** Of the answer to those who poll. */
+const LATEST_BYTES = 4096
+/** A head that is older has expired, and a follower could do nothing with it. */
+const MAX_LATEST_AGE_MS = 60_000
 
 /** How lines are written: as NDJSON, or as server-sent events. */
 export interface FeedFormat {
@@ -18,51 +22,120 @@ export interface FeedFormat {
   readonly heartbeat: string
 }
 
+export const NDJSON: FeedFormat = {
+  change: (change) => `${JSON.stringify(change)}\n`,
+  head: (head) => `${JSON.stringify({ head })}\n`,
+  heartbeat: '\n',
+}
+
+/** The newest changes and a head, the same bytes for everybody. */
+export interface LatestFeed {
+  readonly body: Buffer
+  readonly etag: string
+}
+
+interface Clocks {
+  /** Milliseconds since 1970. */
+  readonly now: () => number
+  /** A clock that never goes back, in milliseconds. */
+  readonly elapsed: () => number
+}
+
 /** Sends the feed to those who follow it. */
 export class StatusFeed {
   readonly #state: StatusState
   readonly #heads: FeedHeads
-  readonly #now: () => number
-  readonly #subscribers = new Set<Subscriber>()
-  readonly #perAddress = new Map<string, number>()
+  readonly #clocks: Clocks
+  readonly #streams = new FeedStreams()
   /** When this node last knew the database and could sign, in milliseconds since 1970. */
   #signedAsOf: number
+  /** The place of the newest head that was sent. */
+  #sent: CurrentPosition | null = null
+  /** Whether there are changes since the newest head. */
+  #hasChanged = true
+  /** Calls of `tick` since the newest head. */
+  #ticks = 0
+  #latest: LatestFeed | null = null
 
-  constructor(state: StatusState, heads: FeedHeads, now: () => number) {
+  constructor(state: StatusState, heads: FeedHeads, clocks: Clocks) {
     this.#state = state
     this.#heads = heads
-    this.#now = now
-    this.#signedAsOf = now()
+    this.#clocks = clocks
+    this.#signedAsOf = clocks.now()
     state.addListener({
-      onChange: () => this.#wake(),
-      onEpochEnd: () => this.endAll(),
+      onChange: () => {
+        this.#hasChanged = true
+        for (const each of this.#streams) each.wake()
+      },
+      onEpochEnd: () => {
+        this.#hasChanged = true
+        this.endAll()
+      },
     })
   }
 
   /** Open streams. */
   get subscribers(): number {
-    return this.#subscribers.size
+    return this.#streams.count
+  }
+
+  /** Streams that were ended for those of other networks. */
+  get evicted(): number {
+    return this.#streams.evicted
   }
 
   /** Seconds since the state of the newest signed head. */
   get ageSeconds(): number {
-    return (this.#now() - this.#signedAsOf) / 1000
+    return (this.#clocks.now() - this.#signedAsOf) / 1000
   }
 
-  /** Signs a head and sends it to all subscribers. Call it every `HEAD_INTERVAL_MS`. */
+  /** The place of the newest head that was sent; null before the first. */
+  get sent(): CurrentPosition | null {
+    return this.#sent
+  }
+
+  /** The newest changes and a head, made once for each head. Null if there is none that could be of use. */
+  get latest(): LatestFeed | null {
+    return this.#clocks.now() - this.#signedAsOf < MAX_LATEST_AGE_MS ? this.#latest : null
+  }
+
+  /** Signs a head and sends it to all subscribers, every five seconds or if there are changes. Call it every `TICK_MS`. */
   async tick(): Promise<void> {
+    const now = this.#clocks.elapsed()
+    for (const each of this.#streams) each.endIfOld(now)
+    this.#ticks += 1
+    if (!this.#hasChanged && this.#ticks < TICKS_PER_HEAD) return
+    this.#ticks = 0
     try {
       const { position } = this.#state
-      await this.#heads.at(position)
+      this.#hasChanged = false
+      const head = await this.#heads.at(position)
+      this.#latest = await this.#latestOf(position, head)
       this.#signedAsOf = position.asOf
+      this.#sent = position
     } catch {
       // The age of the newest head shows it, here and to those who follow the feed.
+      this.#hasChanged = true
     }
-    for (const each of this.#subscribers) each.tick()
+    for (const each of this.#streams) each.headDue()
+  }
+
+  async #latestOf(position: CurrentPosition, head: string): Promise<LatestFeed> {
+    const { n: upTo } = position
+    const { changes } = await this.#state.changes(Math.max(0, upTo - POLLED_CHANGES), upTo)
+    const last = NDJSON.head(head)
+    const lines = changes.map(NDJSON.change)
+    let bytes = last.length
+    const from = lines.findLastIndex((line) => {
+      bytes += line.length
+      return bytes > LATEST_BYTES
+    })
+    const body = Buffer.from(lines.slice(from + 1).join('') + last)
+    return { body, etag: `"${hash('sha1', body, 'base64url')}"` }
   }
 
   /**
-   * The lines after a sequence number up to the newest event, and a head.
+   * The lines after a change up to the newest one, and a head.
    * @param format how to write them
    */
   async *lines(after: number, format: FeedFormat): AsyncGenerator<string> {
@@ -73,7 +146,7 @@ export class StatusFeed {
 
   async *#changes(
     after: number,
-    { seq: upTo, epoch }: CurrentPosition,
+    { n: upTo, epoch }: CurrentPosition,
     format: FeedFormat,
   ): AsyncGenerator<string> {
     for (let from = after; from < upTo; ) {
@@ -86,30 +159,12 @@ export class StatusFeed {
   }
 
   /**
-   * Sends the lines after a sequence number to a stream, then every change and every head, until the stream is closed.
-   * @param address whose streams are counted together
-   * @throws CodedError UNAVAILABLE if the address has too many streams
+   * Sends the lines after a change to a stream, then every change and every head, until the stream is closed.
+   * @throws CodedError UNAVAILABLE if there is no place for the stream
    */
-  subscribe(stream: PassThrough, after: number, format: FeedFormat, address: string): void {
-    const count = this.#perAddress.get(address) ?? 0
-    if (count >= MAX_STREAMS_PER_ADDRESS) {
-      throw new CodedError(
-        'UNAVAILABLE',
-        'Too many open streams of the status feed from your address. Close some, and try again.',
-        { retryAfterSeconds: 5 },
-      )
-    }
-    this.#perAddress.set(address, count + 1)
-    const subscriber = new Subscriber(stream)
-    this.#subscribers.add(subscriber)
-    stream.once('close', () => {
-      this.#subscribers.delete(subscriber)
-      subscriber.wake()
-      const left = (this.#perAddress.get(address) ?? 1) - 1
-      if (left === 0) this.#perAddress.delete(address)
-      else this.#perAddress.set(address, left)
-    })
-    this.#serve(subscriber, after, format).catch(() => stream.destroy())
+  subscribe(stream: PassThrough, after: number, format: FeedFormat, client: Client): void {
+    const subscriber = this.#streams.add(stream, client, this.#clocks.elapsed())
+    this.#serve(subscriber, after, format).catch(() => subscriber.close())
   }
 
   async #serve(subscriber: Subscriber, start: number, format: FeedFormat): Promise<void> {
@@ -123,7 +178,7 @@ export class StatusFeed {
       if (position !== null) {
         for await (const text of this.#changes(after, position, format))
           await subscriber.write(text)
-        after = position.seq
+        after = position.n
       }
       if (isHeadDue) await subscriber.write(await this.#headOrHeartbeat(position, format))
       await woken
@@ -143,66 +198,8 @@ export class StatusFeed {
     return this.#heads.at(position).then(format.head, () => format.heartbeat)
   }
 
-  #wake(): void {
-    for (const each of this.#subscribers) each.wake()
-  }
-
   /** Ends all streams. Clients connect again with their cursor. */
   endAll(): void {
-    for (const each of this.#subscribers) each.end()
-  }
-}
-
-/** An open stream. */
-class Subscriber {
-  readonly #stream: PassThrough
-  #wake: () => void = () => undefined
-  /** Heads that were due since the stream last took everything that was written to it. */
-  #unread = 0
-  /** How many heads were due so far. */
-  heads = 0
-
-  constructor(stream: PassThrough) {
-    this.#stream = stream
-  }
-
-  get isClosed(): boolean {
-    return this.#stream.destroyed || this.#stream.writableEnded
-  }
-
-  /** Resolves at the next call of `wake`. Call it before reading what there is, so that no change is missed. */
-  nextWake(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#wake = resolve
-    })
-  }
-
-  wake(): void {
-    this.#wake()
-  }
-
-  tick(): void {
-    this.heads += 1
-    if (this.#stream.writableNeedDrain) this.#unread += 1
-    else this.#unread = 0
-    if (this.#unread > MAX_UNREAD_HEADS) this.#stream.destroy()
-    this.wake()
-  }
-
-  /** Writes a text, and waits while the client does not read. */
-  async write(text: string): Promise<void> {
-    if (this.isClosed || this.#stream.write(text)) return
-    await new Promise<void>((resolve) => {
-      const done = () => {
-        this.#stream.off('drain', done).off('close', done)
-        resolve()
-      }
-      this.#stream.once('drain', done).once('close', done)
-    })
-  }
-
-  end(): void {
-    if (!this.isClosed) this.#stream.end()
-    this.wake()
+    for (const each of this.#streams) each.end()
   }
 }

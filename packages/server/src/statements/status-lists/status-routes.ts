@@ -10,12 +10,14 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import Negotiator from 'negotiator'
 import { Type } from 'typebox'
 import type { Site } from '../../base/site.ts'
+import { acceptsEvents, EVENT_STREAM } from '../../http/accepts-events.ts'
 import { allowAnyOrigin, answerPreflight } from '../../http/cors.ts'
-import { addressKey } from '../../http/limits/address-key.ts'
+import { addressKey, networkKey } from '../../http/limits/address-key.ts'
+import { type PlainDeps, plainAnswer } from '../../http/plain-answers.ts'
 import { publicRead } from '../../http/public-read.ts'
-import type { App } from '../../http/server.ts'
+import type { AheadOfRouter, App } from '../../http/server.ts'
 import type { FeedHeads } from './feed-heads.ts'
-import type { FeedFormat, StatusFeed } from './status-feed.ts'
+import { type FeedFormat, NDJSON, type StatusFeed } from './status-feed.ts'
 import type { StatusTokens } from './status-tokens.ts'
 
 interface StatusRouteDeps {
@@ -23,8 +25,10 @@ interface StatusRouteDeps {
   readonly tokens: StatusTokens
 }
 
-/** Lists and snapshots may be this old. */
+/** Lists may be this old. */
 const CACHE_5_SECONDS = 'public, max-age=5'
+/** Whoever reads the feed may need what a head has just announced. */
+const CACHE_1_SECOND = 'public, max-age=1'
 /** draft-ietf-oauth-status-list section 8.1 */
 const STATUS_LIST_TYPE = 'application/statuslist+jwt'
 
@@ -70,7 +74,7 @@ export function snapshotRoute(app: App, { site, tokens }: StatusRouteDeps): void
     onRequest: allowAnyOrigin,
     handler: async (request, reply) => {
       const { json, gzip } = await tokens.snapshot()
-      reply.type('application/json; charset=utf-8').header('cache-control', CACHE_5_SECONDS)
+      reply.type('application/json; charset=utf-8').header('cache-control', CACHE_1_SECOND)
       reply.header('vary', 'Accept-Encoding').serializer((body: unknown) => body as string)
       const negotiator = new Negotiator({
         headers: { 'accept-encoding': request.headers['accept-encoding'] ?? 'identity' },
@@ -83,7 +87,6 @@ export function snapshotRoute(app: App, { site, tokens }: StatusRouteDeps): void
 }
 
 const URL = '/api/v1/feed'
-const EVENT_STREAM = 'text/event-stream'
 /** How long a client should wait before it connects again. */
 const RETRY_MS = 2000
 
@@ -91,12 +94,6 @@ interface FeedRouteDeps {
   readonly site: Site
   readonly feed: StatusFeed
   readonly heads: FeedHeads
-}
-
-const NDJSON: FeedFormat = {
-  change: (change) => `${JSON.stringify(change)}\n`,
-  head: (head) => `${JSON.stringify({ head })}\n`,
-  heartbeat: '\n',
 }
 
 /** The id of a head is the head itself: clients send it again as Last-Event-ID. */
@@ -124,13 +121,13 @@ export function feedRoute(app: App, { site, feed, heads }: FeedRouteDeps): void 
           Type.String({
             maxLength: 4000,
             description:
-              'the cursor: a head of the feed. Absent or 0: from the oldest event that is kept',
+              'the cursor: a head of the feed. Absent or 0: from the first change of the epoch, if it is still kept',
           }),
         ),
       }),
       response: {
         200: {
-          description: `Lines: changes, and heads. As ${FEED_TYPE} up to the newest event; as ${EVENT_STREAM}, if that is accepted, the stream stays open`,
+          description: `Lines: changes, and heads. As ${FEED_TYPE} up to the newest change; as ${EVENT_STREAM}, if that is accepted, the stream stays open`,
           content: {
             [FEED_TYPE]: { schema: { ...feedLineSchema(), description: 'each line' } },
             [EVENT_STREAM]: { schema: { type: 'string' } },
@@ -143,31 +140,70 @@ export function feedRoute(app: App, { site, feed, heads }: FeedRouteDeps): void 
     onRequest: allowAnyOrigin,
     handler: async (request, reply) => {
       if (closing) throw new CodedError('UNAVAILABLE', 'The service is shutting down.')
-      const isStream = acceptsEvents(request)
+      const isStream = acceptsEvents(request, FEED_TYPE)
       reply.header('vary', 'Accept').header('cache-control', 'no-store')
       const cursor = cursorOf(request, isStream)
-      const after = await heads.seqOf(cursor).catch((error) => {
+      const after = await heads.changeOf(cursor).catch((error) => {
         if (isExpired(error)) reply.header('link', `<${site.baseUrl}/api/v1/snapshot>; rel="start"`)
         throw error
       })
       if (!isStream) return send(reply, FEED_TYPE, Readable.from(feed.lines(after, NDJSON)))
       const stream = new PassThrough()
       stream.write(`retry: ${RETRY_MS}\n\n`)
-      feed.subscribe(stream, after, SERVER_SENT_EVENTS, addressKey(request.ip))
+      const client = { address: addressKey(request.ip), network: networkKey(request.ip) }
+      feed.subscribe(stream, after, SERVER_SENT_EVENTS, client)
       return send(reply.header('x-accel-buffering', 'no'), EVENT_STREAM, stream)
     },
   })
   answerPreflight(app, site.naming, URL, 'GET, OPTIONS')
 }
 
-function send(reply: FastifyReply, type: string, stream: Readable): FastifyReply {
-  return reply.type(type).send(stream as never)
+const LATEST_URL = '/api/v1/feed/latest'
+
+/** What `latestFeedRoute` answers, for the rate limits and limiters. */
+export const LATEST_FEED = { operationId: 'statusFeedLatest', url: LATEST_URL, method: 'GET' }
+
+/** The newest changes and a head, for those who follow the feed without a stream. */
+export function latestFeedRoute(app: App, { site, feed }: Omit<FeedRouteDeps, 'heads'>): void {
+  publicRead(app, site.naming, {
+    url: LATEST_URL,
+    cacheControl: CACHE_1_SECOND,
+    schema: {
+      operationId: LATEST_FEED.operationId,
+      summary: 'Poll the status of certificates',
+      tags: ['check'],
+      response: {
+        200: {
+          description: `The newest 64 changes or less, and a head, at most 4 KiB. If the changes begin after those that you know, read ${URL}`,
+          content: { [FEED_TYPE]: { schema: { ...feedLineSchema(), description: 'each line' } } },
+        },
+      },
+    },
+    handler: async (_params, reply) => {
+      const { latest } = feed
+      if (latest === null) {
+        throw new CodedError('UNAVAILABLE', 'There is no head yet. Try again in a second.', {
+          retryAfterSeconds: 1,
+        })
+      }
+      reply.type(FEED_TYPE).header('etag', latest.etag)
+      return latest.body
+    },
+  })
 }
 
-function acceptsEvents({ headers: { accept } }: FastifyRequest): boolean {
-  if (accept === undefined) return false
-  const negotiator = new Negotiator({ headers: { accept } })
-  return negotiator.mediaType([FEED_TYPE, EVENT_STREAM]) === EVENT_STREAM
+/** Answers almost all polls before the router: however many follow, they cost no more than health checks. */
+export function answerPlainPolls(deps: PlainDeps, feed: StatusFeed): AheadOfRouter {
+  return plainAnswer(deps, LATEST_URL, CACHE_1_SECOND, () => {
+    const { latest } = feed
+    if (latest === null) return null
+    const { body, etag } = latest
+    return { headers: { 'content-type': FEED_TYPE, etag }, body }
+  })
+}
+
+function send(reply: FastifyReply, type: string, stream: Readable): FastifyReply {
+  return reply.type(type).send(stream as never)
 }
 
 /** A browser repeats the newest head that it has received, which comes before the one in the URL. */

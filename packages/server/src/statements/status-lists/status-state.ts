@@ -1,14 +1,21 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { CodedError, type FeedChange } from '@countersign/protocol'
+import {
+  beginEpoch,
+  type FeedEnd,
+  feedChangesBetween,
+  feedEnd,
+  openEpoch,
+} from '../../agents/changes/feed-change-table.ts'
 import type { AgentReadModel } from '../../agents/read-model/agent-read-model.ts'
-import { type Database, type EventRow, StorageFailure } from '../../database/database.ts'
-import { eventsAfter } from '../../database/event-table.ts'
-import { beginEpoch, openEpoch } from './epoch.ts'
-import { changeOf, changesBetween, digestOf } from './status-event-table.ts'
+import { type Database, type Db, type EventRow, StorageFailure } from '../../database/database.ts'
+import { type ChainedLine, lineOf } from './status-event-table.ts'
 import { StatusLists } from './status-lists.ts'
 
 /** Changes in memory, for the subscribers of the feed. Who is further behind reads them from the database. */
 const RECENT_CHANGES = 2000
+/** Changes of an answer to those who poll. */
+export const POLLED_CHANGES = 64
 /** Changes read from the database at a time. */
 const PAGE_SIZE = 1000
 /** Delay before a failed load is retried. */
@@ -23,18 +30,17 @@ export interface StatusStateDeps {
   readonly onError: (error: unknown) => void
 }
 
-/** How far this node knows the sequence of events. */
-export interface FeedPosition {
+/** A place in the feed of this node. */
+export interface CurrentPosition {
   readonly epoch: string
-  /** Of the newest event; 0 if there is none. */
-  readonly seq: number
-  /** See `digestOf`. */
-  readonly digest: string
-}
-
-/** A position with the time up to which this node knows the database, in milliseconds since 1970. */
-export interface CurrentPosition extends FeedPosition {
+  /** Of the newest change; 0 if there is none. */
+  readonly n: number
+  /** SHA-256 over all changes up to `n`, base64url. */
+  readonly chain: string
+  /** The time up to which this node knows the database, in milliseconds since 1970. */
   readonly asOf: number
+  /** The newest event of any kind. It is private. */
+  readonly last: EventRow | null
 }
 
 /** What the subscribers of the feed are told. */
@@ -48,6 +54,9 @@ export interface StatusListener {
 interface Loaded {
   readonly epoch: string
   readonly lists: StatusLists
+  /** The newest change that is in the lists. */
+  n: number
+  chain: string
 }
 
 /** All status lists and the newest changes, kept up to date from the events. Every node and worker has its own. */
@@ -63,7 +72,7 @@ export class StatusState {
   /** Events about lists that came while the lists were loaded. */
   #pending: EventRow[] = []
   #last: EventRow | null = null
-  /** In order, without gaps after `#recentFrom`. */
+  /** In order, without gaps: the first has the number after `#recentFrom`. */
   #recent: FeedChange[] = []
   #recentFrom = 0
   /** Whether events were lost, and no new epoch has begun yet. */
@@ -96,12 +105,11 @@ export class StatusState {
 
   /** @throws what `lists` throws */
   get position(): CurrentPosition {
-    const { epoch } = this.#assertLoaded()
+    const { epoch, n, chain } = this.#assertLoaded()
     const { readModel, now } = this.#deps
-    const last = this.#last
     // Rounded down: the monotonic clock has fractions, the claim has none.
     const asOf = Math.floor(now() - readModel.staleness())
-    return { epoch, seq: last?.seq ?? 0, digest: digestOf(last), asOf }
+    return { epoch, n, chain, asOf, last: this.#last }
   }
 
   /** @throws what `lists` throws */
@@ -112,28 +120,23 @@ export class StatusState {
   }
 
   /**
-   * Changes with `after` < `seq` <= `upTo`, in order: a page of them.
-   * @param upTo at most the position
+   * Changes with `after` < `n` <= `upTo`, in order: a page of them.
+   * @param upTo at most that of the position
    * @returns `next`: the `after` of the next page; `upTo` after the last page
+   * @throws what `lists` throws
    */
   async changes(
     after: number,
     upTo: number,
   ): Promise<{ readonly changes: readonly FeedChange[]; readonly next: number }> {
+    const { epoch } = this.#assertLoaded()
     if (after >= this.#recentFrom) {
-      const known = this.#recent.findLastIndex(({ seq }) => seq <= after)
-      return { changes: this.#recent.slice(known + 1).filter(({ seq }) => seq <= upTo), next: upTo }
+      const from = after - this.#recentFrom
+      return { changes: this.#recent.slice(from, upTo - this.#recentFrom), next: upTo }
     }
-    const limit = PAGE_SIZE
-    const changes = await changesBetween(this.#deps.db.read, { after, upTo, limit })
-    return { changes, next: changes.length < limit ? upTo : (changes.at(-1)?.seq ?? upTo) }
-  }
-
-  /** Whether the event at a position is the one that it names. @param position not after that of this node */
-  async isKnown({ seq, digest }: FeedPosition): Promise<boolean> {
-    if (seq === 0) return digest === digestOf(null)
-    const [event] = await eventsAfter(this.#deps.db.eventReader, seq - 1, 1)
-    return event?.seq === seq && digestOf(event) === digest
+    const range = { epoch, after, upTo, limit: PAGE_SIZE }
+    const changes = await feedChangesBetween(this.#deps.db.read, range)
+    return { changes, next: changes.at(-1)?.n ?? upTo }
   }
 
   /** Begins another epoch, since events that were published are no longer in the database. */
@@ -170,17 +173,18 @@ export class StatusState {
     if (own.length === 0) return
     if (own.some(({ type }) => type === 'status.epoch_began')) void this.#renew()
     else if (this.#loaded === null) this.#pending.push(...own)
-    else this.#publish(this.#loaded.lists, own)
+    else this.#publish(this.#loaded, own)
   }
 
-  #publish(lists: StatusLists, events: readonly EventRow[]): void {
-    for (const event of events) lists.apply(event)
-    const changes = events.filter(({ type }) => type === 'status.changed').map(changeOf)
-    if (changes.length === 0) return
-    this.#recent.push(...changes)
+  #publish(loaded: Loaded, events: readonly EventRow[]): void {
+    for (const event of events) loaded.lists.apply(event)
+    const lines = linesIn(events).filter(({ change }) => change.n > loaded.n)
+    if (lines.length === 0) return
+    advance(loaded, lines)
+    this.#recent.push(...lines.map(({ change }) => change))
     if (this.#recent.length > 2 * RECENT_CHANGES) {
       const forgotten = this.#recent.splice(0, this.#recent.length - RECENT_CHANGES)
-      this.#recentFrom = forgotten.at(-1)?.seq ?? this.#recentFrom
+      this.#recentFrom += forgotten.length
     }
     for (const listener of this.#listeners) listener.onChange()
   }
@@ -221,18 +225,45 @@ export class StatusState {
   async #load(): Promise<void> {
     const { db, readModel } = this.#deps
     const generation = this.#generation
-    const epoch = await openEpoch(db)
+    await openEpoch(db)
+    // Before the lists, so that they are at least as new.
+    const end = await feedEnd(db.read)
+    const recent = end === null ? [] : await newestChanges(db.read, end)
     const lists = await StatusLists.load(db.read)
     // Everything that was committed before the lists were read is applied by now, or waits in `#pending`.
     await readModel.syncToLatest()
-    if (generation !== this.#generation) return
+    if (generation !== this.#generation || end === null) return
+    const loaded: Loaded = { ...positionOf(end), lists }
     for (const event of this.#pending) lists.apply(event)
+    const lines = linesIn(this.#pending).filter(({ change }) => change.n > end.n)
+    advance(loaded, lines)
     this.#pending = []
     const { lastEvent } = readModel
     if ((lastEvent?.seq ?? 0) > (this.#last?.seq ?? 0)) this.#last = lastEvent
-    this.#recent = []
-    this.#recentFrom = this.#last?.seq ?? 0
-    this.#epochs.add(epoch)
-    this.#loaded = { epoch, lists }
+    this.#recent = [...recent, ...lines.map(({ change }) => change)]
+    this.#recentFrom = loaded.n - this.#recent.length
+    this.#epochs.add(loaded.epoch)
+    this.#loaded = loaded
   }
+}
+
+/** For those who poll: they need not read the database after a start. */
+function newestChanges(db: Db, { epoch, n: upTo }: FeedEnd): Promise<FeedChange[]> {
+  const after = Math.max(0, upTo - POLLED_CHANGES)
+  return feedChangesBetween(db, { epoch, after, upTo, limit: POLLED_CHANGES })
+}
+
+function positionOf({ epoch, n, chain }: FeedEnd) {
+  return { epoch, n, chain: Buffer.from(chain).toString('base64url') }
+}
+
+function linesIn(events: readonly EventRow[]): ChainedLine[] {
+  return events.filter(({ type }) => type === 'status.changed').map(lineOf)
+}
+
+function advance(loaded: Loaded, lines: readonly ChainedLine[]): void {
+  const newest = lines.at(-1)
+  if (newest === undefined) return
+  loaded.n = newest.change.n
+  loaded.chain = newest.chain
 }

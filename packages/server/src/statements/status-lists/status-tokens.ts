@@ -10,6 +10,7 @@ import {
 import type { FeedHeads, TokenDeps } from './feed-heads.ts'
 import { statusListUri } from './status-entries.ts'
 import type { PublishedList } from './status-lists.ts'
+import type { CurrentPosition } from './status-state.ts'
 
 const compress = promisify(gzip)
 
@@ -31,8 +32,7 @@ interface SignedList {
 
 interface MadeSnapshot {
   readonly kid: string
-  readonly epoch: string
-  readonly asOf: number
+  readonly position: CurrentPosition
   readonly body: Promise<SnapshotBody>
 }
 
@@ -42,13 +42,19 @@ export interface SnapshotBody {
   readonly gzip: Buffer
 }
 
+export interface StatusTokenDeps extends TokenDeps {
+  readonly heads: FeedHeads
+  /** The place of the newest head that was sent to those who follow the feed. */
+  readonly sent: () => CurrentPosition | null
+}
+
 /** Signs status lists and snapshots. */
 export class StatusTokens {
-  readonly #deps: TokenDeps & { readonly heads: FeedHeads }
+  readonly #deps: StatusTokenDeps
   readonly #lists = new Map<number, SignedList>()
   #snapshot: MadeSnapshot | null = null
 
-  constructor(deps: TokenDeps & { readonly heads: FeedHeads }) {
+  constructor(deps: StatusTokenDeps) {
     this.#deps = deps
   }
 
@@ -60,6 +66,7 @@ export class StatusTokens {
     const { state } = this.#deps
     // Another node may just have begun the list.
     if (!state.lists.has(list)) await state.syncToLatest()
+    // In one turn of the event loop, so that the list is at least as new.
     const position = state.position
     const published = await state.lists.publish(list)
     if (published === undefined) {
@@ -72,37 +79,48 @@ export class StatusTokens {
     if (isKnown && position.asOf - known.asOf < REUSE_MS && position.asOf >= known.asOf) {
       return known.token
     }
-    const token = this.#sign(published, position.asOf)
+    const token = this.#sign(published, position)
     const { epoch, asOf } = position
     this.#lists.set(list, { kid, published, epoch, asOf, token })
     token.catch(() => this.#lists.delete(list))
     return token
   }
 
-  async #sign({ list, lst }: PublishedList, asOf: number): Promise<string> {
+  async #sign({ list, lst }: PublishedList, { epoch, n, asOf }: CurrentPosition): Promise<string> {
     const { issuerKeys, baseUrl } = this.#deps
     return issuerKeys.sign(TOKEN_TYPES.statusList, {
       sub: statusListUri(baseUrl, list),
       ...timesOf(asOf),
       ttl: TTL,
+      feed: { epoch, n },
       status_list: { bits: STATUS_BITS, lst },
     })
   }
 
-  /** All lists in one state, which may be 5 seconds old. @throws CodedError UNAVAILABLE; StorageFailure */
+  /**
+   * All lists in one state, which may be 5 seconds old. It is never older than the newest head that was sent: whoever misses a change
+   * because of that head finds it here.
+   * @throws CodedError UNAVAILABLE; StorageFailure
+   */
   async snapshot(): Promise<SnapshotBody> {
     const { state, issuerKeys } = this.#deps
-    const { epoch, asOf } = state.position
+    const { position } = state
     const kid = issuerKeys.kid()
     const made = this.#snapshot
-    const isKnown = made?.kid === kid && made.epoch === epoch
-    if (isKnown && Math.abs(asOf - made.asOf) < REUSE_MS) return made.body
+    const isKnown = made?.kid === kid && made.position.epoch === position.epoch
+    if (isKnown && this.#isCurrent(made.position, position)) return made.body
     const body = this.#makeSnapshot()
-    this.#snapshot = { kid, epoch, asOf, body }
+    this.#snapshot = { kid, position, body }
     body.catch(() => {
       this.#snapshot = null
     })
     return body
+  }
+
+  #isCurrent(made: CurrentPosition, { asOf }: CurrentPosition): boolean {
+    const sent = this.#deps.sent()
+    const isSent = sent === null || (made.asOf >= sent.asOf && made.n >= sent.n)
+    return isSent && Math.abs(asOf - made.asOf) < REUSE_MS
   }
 
   async #makeSnapshot(): Promise<SnapshotBody> {
@@ -110,14 +128,14 @@ export class StatusTokens {
     // In one turn of the event loop: the position is that of the lists.
     const position = state.position
     const lists = await state.lists.publishAll()
-    const { epoch, seq, asOf, digest } = position
+    const { epoch, n, chain, asOf } = position
     const claims: SnapshotClaims = {
       iss: baseUrl,
       ...timesOf(asOf),
       epoch,
-      seq,
+      n,
+      chain,
       asOf,
-      digest,
       lists: lists.map(({ list, hash }) => ({ list, hash })),
     }
     const snapshot: Snapshot = {

@@ -39,8 +39,8 @@ test('a change reaches the feeds of all workers once, and a cursor of one worker
   for (const stream of streams) {
     assert.deepEqual(statuses(stream), [2, 0, 1])
     assert.deepEqual(
-      stream.changes().map(({ seq }) => seq),
-      streams[0]?.changes().map(({ seq }) => seq),
+      stream.changes().map(({ n }) => n),
+      streams[0]?.changes().map(({ n }) => n),
     )
     for (const { list, idx } of stream.changes()) assert.deepEqual({ list, idx }, entry)
   }

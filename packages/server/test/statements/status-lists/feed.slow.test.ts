@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import type { FeedHeadClaims, FeedLine, SnapshotClaims } from '@countersign/protocol'
+import {
+  FeedChain,
+  type FeedChange,
+  type FeedHeadClaims,
+  type FeedLine,
+  type SnapshotClaims,
+} from '@countersign/protocol'
 import { getListFromStatusListJWT } from '@sd-jwt/jwt-status-list'
 import {
   certificateOf,
@@ -86,8 +92,10 @@ test('status lists, the feed and its snapshot', async (t) => {
       answer.text,
       'statuslist+jwt',
     )
-    const { sub, iat, exp, ttl, status_list, ...others } = claims
+    const { sub, iat, exp, ttl, status_list, feed, ...others } = claims
     assert.deepEqual(others, {})
+    const { epoch, n } = (await readFeed(service)).claims
+    assert.deepEqual(feed, { epoch, n })
     assert.deepEqual([sub, ttl], [`${service.url}${target}`, 30])
     assert.equal((exp as number) - (iat as number), 600)
     assert.ok(Math.abs((iat as number) - Date.now() / 1000) < 120)
@@ -105,7 +113,7 @@ test('status lists, the feed and its snapshot', async (t) => {
 
   await t.test('the feed continues after each of its heads', async () => {
     const start = await readFeed(service)
-    const { iss, iat, exp, epoch, seq, asOf, digest } = await verifiedClaims<FeedHeadClaims>(
+    const { iss, iat, exp, epoch, n, asOf, chain, mark } = await verifiedClaims<FeedHeadClaims>(
       service,
       start.head,
       'svc-feed+jwt',
@@ -115,16 +123,17 @@ test('status lists, the feed and its snapshot', async (t) => {
     assert.ok(Number.isInteger(asOf))
     assert.equal(iat, Math.floor(asOf / 1000))
     assert.match(epoch, /^[\w-]{22}$/)
-    assert.match(digest, /^[\w-]{43}$/)
-    const before = Date.now()
+    assert.match(chain, /^[\w-]{43}$/)
+    assert.match(mark, /^[\w-]{70}$/)
     await setStatus(service, first.did, 'suspended')
     const next = await readFeed(service, start.head)
     assert.equal(next.changes.length, 1)
-    const [change] = next.changes as [(typeof next.changes)[0]]
-    const { at, seq: changed, ...rest } = change
-    assert.deepEqual(rest, { ...first.entry, status: 2 })
-    assert.ok(changed > seq && changed <= next.claims.seq)
-    assert.ok(at >= before && at <= Date.now())
+    assert.deepEqual(next.changes, [{ n: n + 1, ...first.entry, status: 2 }])
+    assert.equal(next.claims.n, n + 1)
+    const position = { epoch, n, chain, asOf }
+    const following = new FeedChain(position)
+    for (const change of next.changes) following.apply(change)
+    assert.notEqual(following.accept({ ...next.claims, asOf: next.claims.asOf + 1 }), 'older')
     assert.equal(next.claims.epoch, epoch)
     assert.deepEqual((await readFeed(service, next.head)).changes, [])
     await setStatus(service, first.did, 'active')
@@ -151,12 +160,12 @@ test('status lists, the feed and its snapshot', async (t) => {
       await setStatus(service, did, 'active')
       const statuses = [await nextChange(stream), await nextChange(stream)]
       assert.deepEqual(
-        statuses.map((each) => ({ ...each, seq: 0, at: 0 })),
-        [2, 0].map((status) => ({ ...entry, status, seq: 0, at: 0 })),
+        statuses.map((each) => ({ ...each, n: 0 })),
+        [2, 0].map((status) => ({ n: 0, ...entry, status })),
       )
       // A head that was signed after the changes.
       let newest = opened
-      while (decodeJws<FeedHeadClaims>(newest).claims.seq < (statuses[1] as { seq: number }).seq) {
+      while (decodeJws<FeedHeadClaims>(newest).claims.n < (statuses[1] as FeedChange).n) {
         service.tick()
         newest = await nextHead(stream)
       }
@@ -176,7 +185,7 @@ test('status lists, the feed and its snapshot', async (t) => {
     const [header, payload, signature] = head.split('.') as [string, string, string]
     const claims = decodeJws<FeedHeadClaims>(head).claims
     const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
-    const forged = `${header}.${encode({ ...claims, seq: claims.seq + 1000 })}.${signature}`
+    const forged = `${header}.${encode({ ...claims, n: claims.n + 1000 })}.${signature}`
     const none = `${encode({ alg: 'none', typ: 'svc-feed+jwt', kid: 'x' })}.${payload}.${signature}`
     const others = [certificate, await stapleOf(service, first.did), list.text, snapshot.manifest]
     for (const cursor of ['1', 'x', '-1', ...others, forged, none, `${head}x`]) {
@@ -205,7 +214,7 @@ test('status lists, the feed and its snapshot', async (t) => {
       const { snapshot, claims } = await readSnapshot(service)
       await verifiedClaims<SnapshotClaims>(service, snapshot.manifest, 'svc-snapshot+jwt')
       const head = decodeJws<FeedHeadClaims>(snapshot.head).claims
-      for (const member of ['iss', 'epoch', 'seq', 'digest'] as const)
+      for (const member of ['iss', 'epoch', 'n', 'chain'] as const)
         assert.equal(claims[member], head[member], member)
       assert.equal(claims.lists.length, snapshot.lists.length)
       for (const { list, lst } of snapshot.lists) {

@@ -21,7 +21,6 @@ create index events_agent on events (tail) where type <> 'agent.claimed';
 create index events_owner on events (owner_id) where tail is null;
 create index events_owner_agents on events (owner_id, seq)
   where tail is not null and type <> 'agent.claimed';
-create index events_status on events (seq) where type = 'status.changed';
 
 create table jobs (
   id ${text} primary key,

@@ -52,6 +52,19 @@ create unique index status_entries_current on status_entries (tail) where is_cur
 -- Partial: loading the lists at a start reads only these.
 create index status_entries_restricted on status_entries (list, idx, value) where value <> 0;
 
+-- What the status feed publishes. Kept for 30 days, without times.
+create table feed_changes (
+  epoch ${text} not null,
+  n bigint not null,
+  list integer not null,
+  idx integer not null,
+  value integer not null,
+  chain ${bytes} not null,
+  day integer not null,
+  constraint feed_changes_pk primary key (epoch, n),
+  constraint feed_changes_value check (value in (0, 1, 2))
+);
+
 create table grant_issuers (
   id ${text} primary key,
   owner_id ${id} references owners (id),
