@@ -7,7 +7,7 @@ import math
 import random
 
 import pytest
-from countersign import CountersignError, StatusFollower
+from countersign import CountersignError, StatusFollower, _status_lists
 from countersign._evidence import LookedUpStatus, StapledStatus, weigh
 from countersign._status_lists import HeldRestriction, ListedStatus, StatusLists
 from countersign.feed_chain import (
@@ -206,3 +206,31 @@ def test_a_restriction_at_or_after_the_staple_that_is_known_always_counts():
             assert all(n < own for n in known)
             assert status == "active" or (epoch == "e" and stapled_at < listed_at)
     assert 2_000 < active < 18_000
+
+
+def test_a_list_that_was_fetched_alone_from_before_the_known_changes(monkeypatch):
+    lists = StatusLists()
+    lists.load(FeedPosition("e", 40, bytes(32), 0), {})
+    # The change 40 of it is not known here, and could be a suspension.
+    assert not lists.replace(2, packed({}), ("e", 39))
+    assert lists.replace(2, packed({}), ("e", 40))
+    monkeypatch.setattr(_status_lists, "_MAX_CHANGES", 2)
+    chain = bytes(32)
+    for n in (41, 42, 43):
+        line = FeedLine(n, 3, n, 2)
+        chain = next_chain(chain, line)
+        lists.apply(line, 1)
+        lists.accept(FeedPosition("e", n, chain, n))
+    assert not lists.replace(3, packed({}), ("e", 40))
+    assert lists.replace(3, packed({41: 2}), ("e", 41))
+    assert [lists.status(3, idx) for idx in (41, 42, 43, 44)] == [2, 2, 2, 0]
+
+
+def test_a_list_that_was_fetched_alone_confirms_its_restrictions():
+    lists = StatusLists()
+    lists.load(FeedPosition("e", 40, bytes(32), 0), {1: packed({})})
+    lists.apply(FeedLine(41, 1, 7, 2), 1)
+    lists.apply(FeedLine(42, 1, 8, 2), 1)
+    assert lists.replace(1, packed({}), ("e", 41))
+    assert [lists.status(1, idx) for idx in (7, 8)] == [0, 2]
+    assert lists.listed(1, 7).n == 41

@@ -13,6 +13,7 @@ from countersign import (
     CountersignError,
     RawRequest,
     Registry,
+    StatusFollower,
     verify_certificate,
     verify_request,
     verify_staple,
@@ -102,6 +103,28 @@ def test_rotation():
     again = Agent(SERVICE, former, did=agent.did)
     assert again.rotate(new)["keySequence"] == 2
     assert send(agent, "GET", "/after")["method"] == "GET"
+
+
+def test_a_follower_of_the_status_feed():
+    agent = Agent(SERVICE, AgentKey.generate(), audiences=[SITE])
+    agent.claim(TOKENS.pop())
+    registry = Registry(SERVICE)
+    token = registry.certificate(agent.did)
+    staple = urllib.request.urlopen(f"{SERVICE}/api/v1/agent/{agent.did}/staple", timeout=15).read().decode()
+    faults = []
+    with StatusFollower(SERVICE, on_fault=faults.append) as follower:
+        assert verify_certificate(token, status=follower, staple=staple).did == agent.did
+        assert follower.status_age_seconds < 60
+        before = follower._lists.verified
+        # The entry of the certificate with the former key becomes invalid.
+        agent.rotate(AgentKey.generate())
+        with follower._changed:
+            assert follower._changed.wait_for(lambda: follower._lists.verified.n > before.n, 30)
+        with pytest.raises(CountersignError) as caught:
+            verify_certificate(token, status=follower, staple=staple)
+        assert caught.value.code == "CERTIFICATE_REVOKED"
+        assert verify_certificate(registry.certificate(agent.did), status=follower).key_sequence == 2
+    assert faults == []
 
 
 def send(agent, method, path, body=None, headers=()):

@@ -4,6 +4,7 @@ import json
 import math
 import os
 import threading
+import zlib
 
 import pytest
 from countersign import CountersignError, StatusFollower, verify_certificate
@@ -423,6 +424,7 @@ def test_answers_that_are_none(world, answer):
         lambda snapshot, _issuer: {**snapshot, "lists": []},
         lambda snapshot, _issuer: {**snapshot, "lists": snapshot["lists"] * 2},
         lambda snapshot, _issuer: {**snapshot, "lists": [{"list": 1, "lst": "AAAA"}]},
+        lambda snapshot, _issuer: {**snapshot, "lists": [{"list": 1, "lst": encode(zlib.compress(b"\2" + bytes(32_767)))}]},
         lambda snapshot, _issuer: {**snapshot, "head": snapshot["manifest"]},
         lambda snapshot, issuer: {**snapshot, "head": issuer.head(n=99)},
         lambda snapshot, issuer: {**snapshot, "head": issuer.head(chain=encode(bytes(32)))},
