@@ -7,8 +7,10 @@ import math
 import random
 
 import pytest
-from countersign import CountersignError, StatusFollower, _status_lists
+from countersign import CountersignError, _status_lists
 from countersign._evidence import LookedUpStatus, StapledStatus, weigh
+from countersign._feed_tokens import Context, read_head
+from countersign._jws import read_key_set
 from countersign._status_lists import HeldRestriction, ListedStatus, StatusLists
 from countersign.feed_chain import (
     FeedChain,
@@ -75,9 +77,8 @@ def test_values_that_are_no_lines():
 
 
 def head_of(token):
-    follower = StatusFollower(VECTORS["issuer"], key_set=VECTORS["keySet"], clock=lambda: VECTORS["now"] / 1000)
-    follower._keys_asked_at = follower._elapsed()
-    return follower._head(token)[0]
+    keys = read_key_set(VECTORS["keySet"])
+    return read_head(token, Context(VECTORS["issuer"], lambda _kid: keys, VECTORS["now"] / 1000)).position
 
 
 @pytest.mark.parametrize("case", VECTORS["heads"]["valid"], ids=name)
@@ -224,6 +225,17 @@ def test_a_list_that_was_fetched_alone_from_before_the_known_changes(monkeypatch
     assert not lists.replace(3, packed({}), ("e", 40))
     assert lists.replace(3, packed({41: 2}), ("e", 41))
     assert [lists.status(3, idx) for idx in (41, 42, 43, 44)] == [2, 2, 2, 0]
+
+
+def test_forged_lines_do_not_fill_the_memory(monkeypatch):
+    monkeypatch.setattr(_status_lists, "_MAX_OVERLAY", 10)
+    lists = StatusLists()
+    lists.load(FeedPosition("e", 40, bytes(32), 0), {1: packed({})})
+    for round_ in range(5):
+        lists.reconnect()
+        for n in range(41, 61):
+            lists.apply(FeedLine(n, 1, 100 * round_ + n, 2), 1)
+    assert len(lists._overlay) == 10
 
 
 def test_a_list_that_was_fetched_alone_confirms_its_restrictions():

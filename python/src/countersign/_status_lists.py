@@ -10,6 +10,8 @@ from .feed_chain import INVALID, LIST_LENGTH, VALID, FeedChain, FeedLine, FeedPo
 
 # Changes that are remembered, to apply them to a list that is from before them.
 _MAX_CHANGES = 10_000
+# Restrictions that no head has confirmed. More of them come only from somebody who withholds heads.
+_MAX_OVERLAY = 100_000
 # A forged line is noticed within a second, and its restriction goes away with a state of the service this much later. In
 # milliseconds.
 _SETTLED_MS = 5000
@@ -91,6 +93,8 @@ class StatusLists:
             return
         key = (line.list, line.idx)
         held = self._overlay.get(key)
+        if held is None and len(self._overlay) >= _MAX_OVERLAY:
+            return
         status = INVALID if held is not None and held.status == INVALID else line.status
         epoch = self._chain.verified.epoch
         self._overlay[key] = HeldRestriction(status, epoch, line.n, now)

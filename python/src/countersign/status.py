@@ -2,37 +2,30 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 import os
 import random
 import threading
 import time
-import urllib.error
-import urllib.request
 import weakref
-from typing import Any, Callable, Dict, List, Mapping, NoReturn, Optional, Set, Tuple
+from typing import Any, Callable, Mapping, Optional, Set, Tuple
 from urllib.parse import quote
 
 from ._bounded_map import BoundedMap
-from ._ed25519 import base64url
 from ._evidence import LookedUpStatus, StapledStatus, Verdict, weigh
-from ._jws import Jws, Keys, assert_signed, base64url_bytes, is_32_bytes, parse_jws, read_key_set, refuse
+from ._feed_tokens import Context, FeedHead, Refused, read_feed, read_json, read_snapshot, request
+from ._jws import Keys, parse_jws, read_key_set
 from ._status_lists import StatusLists
 from .certificates import (
     VerifiedCertificate,
     VerifiedStaple,
-    _inflated,
-    _is_integer,
     _issuer_origin,
     _read_status_list,
     verify_certificate,
     verify_staple,
 )
 from .errors import CountersignError
-from .feed_chain import FeedFault, FeedPosition, read_feed_line
-from .registry import _opener
+from .feed_chain import FeedFault, read_feed_line
 
 # Between two questions for the newest changes: 5 seconds, drawn at random so that not all followers ask at the same moment.
 _POLL_SECONDS = (4.5, 5.5)
@@ -46,7 +39,6 @@ _KEYS_SECONDS = 60.0
 _PAUSE_SECONDS = 5.0
 # A key that the issuer no longer lists is not trusted for longer than this.
 _KEYS_MAX_AGE_SECONDS = 300.0
-_TIME_LIMIT_SECONDS = 10.0
 _MAX_KEY_SET_BYTES = 64 * 1024
 _MAX_LIST_BYTES = 128 * 1024
 _MAX_LATEST_BYTES = 64 * 1024
@@ -54,7 +46,6 @@ _MAX_FEED_BYTES = 4 * 1024 * 1024
 _MAX_SNAPSHOT_BYTES = 64 * 1024 * 1024
 # Agents whose newest restricting staple is remembered.
 _MAX_STAPLES = 10_000
-_HEAD, _MANIFEST = "svc-feed+jwt", "svc-snapshot+jwt"
 _NDJSON = "application/x-ndjson"
 
 
@@ -330,81 +321,56 @@ class StatusFollower:
         position, cursor = self._lists.verified, self._cursor
         if position is None or cursor is None:
             return
-        values = _values(self._get("/api/v1/feed/latest", _NDJSON, _MAX_LATEST_BYTES))
-        lines, token = values[:-1], _head_in(values)
-        head, kid = self._head(token)
-        first = read_feed_line(lines[0]).n if lines else head.n + 1
-        if head.epoch != position.epoch:
-            self._lists.accept(head)
+        lines, head = read_feed(self._get("/api/v1/feed/latest", _NDJSON, _MAX_LATEST_BYTES), self._context)
+        if head.position.epoch != position.epoch:
+            self._lists.accept(head.position)
             return
+        first = read_feed_line(lines[0]).n if lines else head.position.n + 1
         if first > position.n + 1:
             try:
                 path = f"/api/v1/feed?after={quote(cursor, safe='')}"
-                values = _values(self._get(path, _NDJSON, _MAX_FEED_BYTES))
-            except (_Refused, ValueError):
+                lines, head = read_feed(self._get(path, _NDJSON, _MAX_FEED_BYTES), self._context)
+            except (Refused, ValueError):
                 self._needs_snapshot = True
                 return
-            lines, token = values[:-1], _head_in(values)
-            head, kid = self._head(token)
         changes = [read_feed_line(each) for each in lines]
         with self._changed:
             self._lists.reconnect()
             for line in changes:
                 if line.n > position.n:
                     self._lists.apply(line, self.now() * 1000)
-            if self._lists.accept(head):
+            if self._lists.accept(head.position):
                 self._needs_snapshot = False
-                self._verified_by(token, head, kid)
+                self._verified_by(head)
 
-    def _verified_by(self, token: str, head: FeedPosition, kid: str) -> None:
-        now, elapsed = self._clock(), self._elapsed()
-        self._signed_at = elapsed - max(0.0, now - head.as_of / 1000)
-        self._cursor, self._kid = token, kid
+    def _verified_by(self, head: FeedHead) -> None:
+        age = max(0.0, self._clock() - head.position.as_of / 1000)
+        self._signed_at = self._elapsed() - age
+        self._cursor, self._kid = head.token, head.kid
 
     def _read_snapshot(self) -> None:
         if self._lists.verified is not None:
             self._snapshot_at = self._elapsed()
         body = self._get("/api/v1/snapshot", "application/json", _MAX_SNAPSHOT_BYTES)
         try:
-            head, kid, token, lists = self._snapshot_in(_json(body))
+            head, lists = read_snapshot(read_json(body), self._context)
         except CountersignError:
             self._report("snapshot")
             raise
         with self._changed:
-            if not self._lists.load(head, lists):
+            if not self._lists.load(head.position, lists):
                 self._report("snapshot")
                 raise ValueError("the snapshot is older than what is known")
             self._needs_snapshot = False
-            self._verified_by(token, head, kid)
+            self._verified_by(head)
             self._changed.notify_all()
-
-    def _snapshot_in(self, body: Any) -> Tuple[FeedPosition, str, str, Dict[int, bytearray]]:
-        what = "snapshot"
-        snapshot = body if isinstance(body, dict) else {}
-        manifest = self._token(snapshot.get("manifest"), _MANIFEST, what)
-        position = _position_in(manifest, what)
-        token = snapshot.get("head")
-        head, kid = self._head(token)
-        if (head.epoch, head.n, head.chain) != (position.epoch, position.n, position.chain):
-            refuse(what, "has the head of another state.")
-        hashes = _by_number(manifest.payload.get("lists"), "hash", what)
-        lists: Dict[int, bytearray] = {}
-        for number, lst in _by_number(snapshot.get("lists"), "lst", what).items():
-            entries = _inflated(lst)
-            if entries is None or base64url(hashlib.sha256(entries).digest()) != hashes.get(number):
-                refuse(what, "has another list than its manifest.")
-            lists[number] = bytearray(entries)
-        if len(lists) != len(hashes):
-            refuse(what, "lacks lists of its manifest.")
-        # The older time of both: the lists are those of the manifest.
-        as_of = min(head.as_of, position.as_of)
-        return FeedPosition(head.epoch, head.n, head.chain, as_of), kid, str(token), lists
 
     def _read_list(self, number: int) -> None:
         body = self._get(f"/status/{number}", "application/statuslist+jwt", _MAX_LIST_BYTES)
         uri = f"{self.issuer}/status/{number}"
         token = body.decode("ascii")
-        listed = _read_status_list(token, self.issuer, uri, self._keys_for(token), self.now())
+        keys = self._keys_for(parse_jws(token, "status list").kid)
+        listed = _read_status_list(token, self.issuer, uri, keys, self.now())
         if listed.feed is None:
             raise ValueError("a list without a position")
         with self._changed:
@@ -413,7 +379,7 @@ class StatusFollower:
     def _read_keys(self) -> None:
         self._keys_asked_at = asked_at = self._elapsed()
         body = self._get("/.well-known/jwks.json", "application/json", _MAX_KEY_SET_BYTES)
-        published = read_key_set(_json(body))
+        published = read_key_set(read_json(body))
         with self._changed:
             self._published = published
             self._keys_confirmed_at = asked_at
@@ -423,93 +389,18 @@ class StatusFollower:
                 self._cursor = self._kid = self._signed_at = None
                 self._staples = BoundedMap(_MAX_STAPLES)
 
-    def _head(self, token: Any) -> Tuple[FeedPosition, str]:
-        jws = self._token(token, _HEAD, "head of the feed")
-        return _position_in(jws, "head of the feed"), jws.kid
+    @property
+    def _context(self) -> Context:
+        return Context(self.issuer, self._keys_for, self.now())
 
-    def _token(self, token: Any, typ: str, what: str) -> Jws:
-        jws = parse_jws(token, what)
-        assert_signed(jws, typ, what, self._keys_for(token), self.now())
-        if jws.payload.get("iss") != self.issuer:
-            refuse(what, f"was not issued by {self.issuer}.")
-        return jws
-
-    def _keys_for(self, token: str) -> Keys:
-        """The keys, read again if none of them has signed a token. Only in the thread."""
-        if parse_jws(token, "token").kid not in self._keys:
-            if self._elapsed() - self._keys_asked_at >= _PAUSE_SECONDS:
-                self._read_keys()
+    def _keys_for(self, kid: str) -> Keys:
+        """The keys, read again if none of them is this one. Only in the thread."""
+        if kid not in self._keys and self._elapsed() - self._keys_asked_at >= _PAUSE_SECONDS:
+            self._read_keys()
         return self._keys
 
     def _get(self, path: str, accept: str, most: int) -> bytes:
-        """No request names an agent or a site."""
-        headers = {"Accept": accept, "User-Agent": "countersign-python"}
-        request = urllib.request.Request(self.issuer + path, None, headers)
-        ends_at = self._elapsed() + _TIME_LIMIT_SECONDS
-        try:
-            with _opener.open(request, timeout=_TIME_LIMIT_SECONDS) as response:
-                if response.status != 200:
-                    raise _Refused(response.status)
-                chunks: List[bytes] = []
-                size = 0
-                while True:
-                    # In pieces: a body that comes byte by byte must not hold the thread.
-                    chunk = response.read1(65_536)
-                    if not chunk:
-                        return b"".join(chunks)
-                    chunks.append(chunk)
-                    size += len(chunk)
-                    if size > most or self._elapsed() > ends_at or self._closed:
-                        raise ValueError("a response that is too long")
-        except urllib.error.HTTPError as answer:
-            with answer:
-                raise _Refused(answer.code) from None
-
-
-class _Refused(Exception):
-    """The issuer answers with another status than 200."""
-
-
-def _values(body: bytes) -> List[Any]:
-    return [_json(each) for each in body.split(b"\n") if each.strip()]
-
-
-def _json(data: bytes) -> Any:
-    try:
-        return json.loads(data.decode("utf-8"), parse_constant=_no_constant)
-    except RecursionError:
-        raise ValueError("no JSON of an issuer") from None
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(name)
-
-
-def _head_in(values: List[Any]) -> str:
-    last = values[-1] if values else None
-    token = last.get("head") if isinstance(last, dict) else None
-    if not isinstance(token, str):
-        raise ValueError("a feed that does not end with a head")
-    return token
-
-
-def _position_in(jws: Jws, what: str) -> FeedPosition:
-    claims = jws.payload
-    epoch, n, chain, as_of = (claims.get(name) for name in ("epoch", "n", "chain", "asOf"))
-    if not (isinstance(epoch, str) and _is_integer(n, 0) and is_32_bytes(chain) and _is_integer(as_of, 0)):
-        refuse(what, "has other claims than it should have.")
-    return FeedPosition(epoch, int(n or 0), base64url_bytes(str(chain)), int(as_of or 0))
-
-
-def _by_number(value: Any, name: str, what: str) -> Dict[int, str]:
-    found: Dict[int, str] = {}
-    for each in value if isinstance(value, list) else [None]:
-        number = each.get("list") if isinstance(each, dict) else None
-        text = each.get(name) if isinstance(each, dict) else None
-        if not _is_integer(number, 0) or not isinstance(text, str) or number in found:
-            refuse(what, "has another shape than it should have.")
-        found[int(number or 0)] = text
-    return found
+        return request(self.issuer + path, accept, most, self._elapsed, lambda: self._closed)
 
 
 def _is_stronger(found: StapledStatus, known: StapledStatus) -> bool:
