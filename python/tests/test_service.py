@@ -14,6 +14,7 @@ from countersign import (
     RawRequest,
     Registry,
     StatusFollower,
+    status,
     verify_certificate,
     verify_request,
     verify_staple,
@@ -105,7 +106,19 @@ def test_rotation():
     assert send(agent, "GET", "/after")["method"] == "GET"
 
 
-def test_a_follower_of_the_status_feed():
+@pytest.mark.parametrize("is_beyond", [False, True], ids=["newest changes", "beyond the newest changes"])
+def test_a_follower_of_the_status_feed(monkeypatch, is_beyond):
+    asked = []
+    ask = status.request
+
+    def request(address, *args):
+        path = address[len(SERVICE) :].partition("?")[0]
+        asked.append(path)
+        body = ask(address, *args)
+        # As if the changes since the last head were more than the newest ones.
+        return body.strip().split(b"\n")[-1] if is_beyond and path == "/api/v1/feed/latest" else body
+
+    monkeypatch.setattr(status, "request", request)
     agent = Agent(SERVICE, AgentKey.generate(), audiences=[SITE])
     agent.claim(TOKENS.pop())
     registry = Registry(SERVICE)
@@ -113,6 +126,7 @@ def test_a_follower_of_the_status_feed():
     staple = urllib.request.urlopen(f"{SERVICE}/api/v1/agent/{agent.did}/staple", timeout=15).read().decode()
     faults = []
     with StatusFollower(SERVICE, on_fault=faults.append) as follower:
+        assert follower.wait(30)
         assert verify_certificate(token, status=follower, staple=staple).did == agent.did
         assert follower.status_age_seconds < 60
         before = follower._lists.verified
@@ -124,7 +138,8 @@ def test_a_follower_of_the_status_feed():
             verify_certificate(token, status=follower, staple=staple)
         assert caught.value.code == "CERTIFICATE_REVOKED"
         assert verify_certificate(registry.certificate(agent.did), status=follower).key_sequence == 2
-    assert faults == []
+    assert (faults, asked.count("/api/v1/snapshot")) == ([], 1)
+    assert ("/api/v1/feed" in asked) == is_beyond
 
 
 def send(agent, method, path, body=None, headers=()):
