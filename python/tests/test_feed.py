@@ -163,7 +163,7 @@ LISTED = {"valid": 0, "invalid": 1, "suspended": 2}
 def test_evidence(case):
     listed, held, found = case["list"], case["overlay"], case["lookup"]
     verdict = weigh(
-        listed and ListedStatus(LISTED[listed["status"]], listed["epoch"], listed["n"], listed["asOf"]),
+        listed and ListedStatus(LISTED[listed["status"]], (listed["epoch"], listed["n"]), listed["asOf"]),
         held and HeldRestriction(LISTED[held["status"]], held["epoch"], held["n"], EVIDENCE["now"]),
         [
             StapledStatus(each["status"], each["feed"] and (each["feed"]["epoch"], each["feed"]["n"]), each["issuedAt"])
@@ -196,7 +196,7 @@ def test_a_restriction_at_or_after_the_staple_that_is_known_always_counts():
         epoch = draw.choice(["e", "e", "e", "other", None])
         status = "active" if history[stapled_at] == "valid" else "suspended"
         staple = StapledStatus(status, epoch and (epoch, stapled_at), draw.randint(0, 1000))
-        listed = ListedStatus(LISTED[history[listed_at]], "e", listed_at, draw.randint(0, 1000))
+        listed = ListedStatus(LISTED[history[listed_at]], ("e", listed_at), draw.randint(0, 1000))
         verdict = weigh(listed, held, [staple], None, 1000, math.inf)
         known = [n for n in [listed_at] if history[n] == "suspended"] + ([held.n] if held else [])
         # Statements of another epoch prove nothing about this one.
@@ -245,4 +245,26 @@ def test_a_list_that_was_fetched_alone_confirms_its_restrictions():
     lists.apply(FeedLine(42, 1, 8, 2), 1)
     assert lists.replace(1, packed({}), ("e", 41))
     assert [lists.status(1, idx) for idx in (7, 8)] == [0, 2]
-    assert lists.listed(1, 7).n == 41
+    assert lists.listed(1, 7).feed == ("e", 41)
+
+
+def test_a_snapshot_does_not_replace_a_newer_list():
+    lists = StatusLists()
+    lists.load(FeedPosition("e", 40, bytes(32), 0), {1: packed({})})
+    assert lists.replace(2, packed({7: 2}), ("e", 43))
+    assert lists.load(FeedPosition("e", 42, bytes(32), 1), {1: packed({1: 2}), 2: packed({})})
+    assert [lists.status(1, 1), lists.status(2, 7)] == [2, 2]
+    # Two histories of one number.
+    assert not lists.load(FeedPosition("e", 42, b"x" * 32, 2), {1: packed({})})
+    assert lists.load(FeedPosition("e", 44, bytes(32), 2), {1: packed({}), 2: packed({})})
+    assert [lists.status(1, 1), lists.status(2, 7)] == [0, 0]
+
+
+def test_restrictions_outlive_the_key_that_signed_them():
+    lists = StatusLists()
+    lists.load(FeedPosition("e", 40, bytes(32), 0), {1: packed({7: 2, 8: 1})})
+    lists.distrust()
+    assert lists.listed(1, 6) is None
+    staple = StapledStatus("active", ("e", 99), 1000)
+    verdicts = [weigh(lists.listed(1, idx), None, [staple], None, 1000, math.inf).verdict for idx in (6, 7, 8)]
+    assert verdicts == ["active", "suspended", "replaced"]

@@ -301,6 +301,30 @@ def test_a_key_that_was_removed(world):
     assert world.verdict() == "active"
 
 
+def test_a_list_of_a_removed_key_does_not_count_with_the_heads_of_another(world):
+    issuer = world.issuer
+    issuer.change(2)
+    world.step()
+    staple = issuer.staple("active", feed={"epoch": issuer.epoch, "n": 0})
+    other = Ed25519PrivateKey.generate()
+    issuer.keys = [other, issuer.keys[0]]
+    issuer.instead[SNAPSHOT] = lambda _status, _body: (503, "{}")
+    world.step(60)
+    assert world.verdict() == SUSPENDED
+    issuer.keys = [other]
+    world.step(60)
+    world.certificate = issuer.certificate(idx=8)
+    assert (world.verdict(), world.follower.status_age_seconds) == (UNAVAILABLE, math.inf)
+    # The restriction outlives the key, and no older staple ends it.
+    world.certificate = issuer.certificate()
+    assert world.verdict() == world.verdict(staple=issuer.staple("active")) == SUSPENDED
+    assert world.verdict(staple=staple) == SUSPENDED
+    issuer.instead.clear()
+    issuer.change(0)
+    world.step()
+    assert world.verdict() == "active"
+
+
 def test_keys_that_cannot_be_confirmed_make_the_status_older(world):
     world.issuer.instead[KEYS] = lambda _status, _body: (503, "{}")
     for _ in range(12 * 10):

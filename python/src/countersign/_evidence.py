@@ -88,12 +88,11 @@ def weigh(
         is_active, as_of = listed.status == VALID, listed.as_of
         if not is_active or looked_up is None or as_of > looked_up.at:
             age = max(0.0, now - as_of, keys_overdue_ms)
-            feed = (listed.epoch, listed.n)
-            statements.append(_Statement(is_active, "list", feed, as_of, age))
-    epoch = listed.epoch if listed is not None else held.epoch if held is not None else None
+            statements.append(_Statement(is_active, "list", listed.feed, as_of, age))
+    own = listed.feed if listed is not None else (held.epoch, held.n) if held is not None else None
     for staple in staples:
         is_active, at = staple.status == "active", staple.issued_at
-        is_of_feed = epoch is None or (staple.feed is not None and staple.feed[0] == epoch)
+        is_of_feed = (listed is None and held is None) or _is_comparable(own, staple.feed)
         is_later = looked_up is None or at >= looked_up.at + _LATER_MS
         if not is_active or (is_of_feed and is_later):
             statements.append(_Statement(is_active, "staple", staple.feed, at, max(0.0, now - at)))
@@ -109,13 +108,16 @@ def weigh(
     return Verdict(verdict, winner.source, winner.as_of)
 
 
+def _is_comparable(one: Optional[Tuple[str, int]], other: Optional[Tuple[str, int]]) -> bool:
+    return one is not None and other is not None and one[0] == other[0]
+
+
 def _newest(statements: Sequence[_Statement]) -> Optional[_Statement]:
     """The one of the highest position; of equal ones a restriction, then the youngest. Where positions cannot be compared, a
     restriction."""
     if not statements:
         return None
-    epochs = {None if each.feed is None else each.feed[0] for each in statements}
-    is_comparable = len(epochs) == 1 and None not in epochs
+    is_comparable = all(_is_comparable(each.feed, statements[0].feed) for each in statements)
 
     def rank(each: _Statement) -> Tuple[int, bool, float]:
         n = each.feed[1] if is_comparable and each.feed is not None else 0

@@ -109,11 +109,22 @@ def read_head(token: Any, context: Context) -> FeedHead:
     return FeedHead(_position_in(jws, what), token, jws.kid)
 
 
-def read_snapshot(body: Any, context: Context) -> Tuple[FeedHead, Dict[int, bytearray]]:
+@dataclass(frozen=True)
+class Snapshot:
+    """All status lists in one state, verified."""
+
+    #: The head of that state.
+    head: FeedHead
+    #: The entries by the number of the list.
+    lists: Dict[int, bytearray]
+    #: The ``kid`` of the key that signed the hashes of the lists.
+    kid: str
+
+
+def read_snapshot(body: Any, context: Context) -> Snapshot:
     """Verifies a snapshot: signature, times, and that exactly the lists of its manifest are in it.
 
     :param body: the parsed JSON
-    :returns: the head of its state, and the entries by the number of the list
     :raises CountersignError: ``INVALID_TOKEN``
     """
     what = "snapshot"
@@ -133,7 +144,7 @@ def read_snapshot(body: Any, context: Context) -> Tuple[FeedHead, Dict[int, byte
         lists[number] = bytearray(entries)
     if len(lists) != len(hashes):
         refuse(what, "lacks lists of its manifest.")
-    return head, lists
+    return Snapshot(head, lists, manifest.kid)
 
 
 def _verified(token: Any, typ: str, what: str, context: Context) -> Jws:

@@ -40,10 +40,10 @@ class ListedStatus:
     """The entry of a status list, with the position up to which it is known."""
 
     status: int
-    epoch: str
-    n: int
+    #: The epoch and the number of the position; ``None`` for a restriction after the key that signed it was removed.
+    feed: Optional[Tuple[str, int]]
     #: Milliseconds since 1970.
-    as_of: int
+    as_of: float
 
 
 class StatusLists:
@@ -71,9 +71,14 @@ class StatusLists:
         known = self.verified
         if known is not None and position.as_of < known.as_of:
             return False
-        if known is not None and position.epoch == known.epoch and position.n < known.n:
-            return False
+        is_same_epoch = known is not None and position.epoch == known.epoch
+        if known is not None and is_same_epoch:
+            if position.n < known.n or (position.n == known.n and position.chain != known.chain):
+                return False
+        # Fetched alone, and newer than the snapshot.
+        newer = {number: each for number, each in self._lists.items() if is_same_epoch and each.n > position.n}
         self._lists = {number: _List(entries, position.n) for number, entries in lists.items()}
+        self._lists.update(newer)
         self._changes.clear()
         self._known_from = position.n
         self._chain = FeedChain(position)
@@ -146,19 +151,24 @@ class StatusLists:
             self._chain.reconnect()
 
     def distrust(self) -> None:
-        """The key of the newest position no longer counts, nor does what it has signed. The overlay stays."""
-        self._lists.clear()
+        """A key that has signed a part of this no longer counts. Restrictions stay, here and in the overlay."""
         self._changes.clear()
         self._chain = None
 
     def listed(self, number: int, idx: int) -> Optional[ListedStatus]:
-        """The entry without the overlay; ``None`` if the list is not known."""
+        """The entry without the overlay; ``None`` if nothing is known of it."""
         position, known = self.verified, self._lists.get(number)
-        if position is None or known is None:
+        if known is None:
             return None
         # What the draft does not assign, or the list does not have, is invalid.
         status = _at(known.entries, idx) if 0 <= idx < LIST_LENGTH else INVALID
-        return ListedStatus(status, position.epoch, max(position.n, known.n), position.as_of)
+        if position is None:
+            return None if status == VALID else ListedStatus(status, None, 0)
+        return ListedStatus(status, (position.epoch, max(position.n, known.n)), position.as_of)
+
+    def has(self, number: int) -> bool:
+        """Whether a list is known."""
+        return number in self._lists
 
     def held(self, number: int, idx: int) -> Optional[HeldRestriction]:
         """The restriction in the overlay."""

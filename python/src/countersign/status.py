@@ -96,9 +96,11 @@ class StatusFollower:
         self._keys_asked_at = -math.inf
         self._keys_confirmed_at = self._elapsed()
         self._lists = StatusLists()
-        # The token of the newest verified head, with the kid that signed it.
+        # The token of the newest verified head, and the kid that signed it.
         self._cursor: Optional[str] = None
         self._kid: Optional[str] = None
+        # The kids that signed the lists. Heads do not commit to what is in a list, only to changes.
+        self._list_kids: Set[str] = set()
         # When the newest head was signed, by the monotonic clock.
         self._signed_at: Optional[float] = None
         # When a snapshot was last read because of a fault.
@@ -218,7 +220,7 @@ class StatusFollower:
         with self._changed:
             asked_at = self._lists_asked_at.get(number)
             is_paused = asked_at is not None and self._elapsed() - asked_at < _PAUSE_SECONDS
-            if self._lists.verified is not None and self._lists.listed(number, 0) is None and not is_paused:
+            if self._lists.verified is not None and not self._lists.has(number) and not is_paused:
                 self._wanted_lists.add(number)
                 self._wake.set()
 
@@ -353,28 +355,31 @@ class StatusFollower:
             self._snapshot_at = self._elapsed()
         body = self._get("/api/v1/snapshot", "application/json", _MAX_SNAPSHOT_BYTES)
         try:
-            head, lists = read_snapshot(read_json(body), self._context)
+            snapshot = read_snapshot(read_json(body), self._context)
         except CountersignError:
             self._report("snapshot")
             raise
         with self._changed:
-            if not self._lists.load(head.position, lists):
+            if not self._lists.load(snapshot.head.position, snapshot.lists):
                 self._report("snapshot")
                 raise ValueError("the snapshot is older than what is known")
             self._needs_snapshot = False
-            self._verified_by(head)
+            self._list_kids.add(snapshot.kid)
+            self._verified_by(snapshot.head)
             self._changed.notify_all()
 
     def _read_list(self, number: int) -> None:
         body = self._get(f"/status/{number}", "application/statuslist+jwt", _MAX_LIST_BYTES)
         uri = f"{self.issuer}/status/{number}"
         token = body.decode("ascii")
-        keys = self._keys_for(parse_jws(token, "status list").kid)
+        kid = parse_jws(token, "status list").kid
+        keys = self._keys_for(kid)
         listed = _read_status_list(token, self.issuer, uri, keys, self.now())
         if listed.feed is None:
             raise ValueError("a list without a position")
         with self._changed:
-            self._lists.replace(number, bytearray(listed.entries), listed.feed)
+            if self._lists.replace(number, bytearray(listed.entries), listed.feed):
+                self._list_kids.add(kid)
 
     def _read_keys(self) -> None:
         self._keys_asked_at = asked_at = self._elapsed()
@@ -383,9 +388,11 @@ class StatusFollower:
         with self._changed:
             self._published = published
             self._keys_confirmed_at = asked_at
-            if self._kid is not None and self._kid not in self._keys:
+            kids = self._list_kids if self._kid is None else {self._kid, *self._list_kids}
+            if any(kid not in self._keys for kid in kids):
                 # What the removed key has signed no longer counts.
                 self._lists.distrust()
+                self._list_kids = set()
                 self._cursor = self._kid = self._signed_at = None
                 self._staples = BoundedMap(_MAX_STAPLES)
 
