@@ -10,7 +10,7 @@ import pytest
 from countersign import CountersignError, StatusFollower, verify_certificate
 from countersign import status as module
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from issuer import Issuer, encode, jwk_of
+from issuer import EPOCH, Issuer, encode, jwk_of
 from support import Clock
 
 LATEST, FEED, SNAPSHOT = "/api/v1/feed/latest", "/api/v1/feed", "/api/v1/snapshot"
@@ -234,6 +234,22 @@ def test_another_epoch(world):
     world.issuer.change(1)
     world.step()
     assert (world.verdict(), world.faults) == (REVOKED, ["epoch"])
+
+
+def test_a_service_that_has_lost_changes_learns_it_from_the_cursor(world):
+    issuer = world.issuer
+    issuer.change(2, idx=9)
+    kept = bytes(issuer.lists[1])
+    issuer.change(2)
+    world.step()
+    issuer.changes.pop()
+    issuer.chain.pop()
+    issuer.lists[1] = bytearray(kept)
+    world.step()
+    # Heads and snapshots do not fit what was verified.
+    assert (world.verdict(), world.faults, world.count(FEED)) == (SUSPENDED, ["position", "snapshot"], 1)
+    world.step(10)
+    assert (world.verdict(), world.faults[2:], issuer.epoch) == ("active", ["epoch"], EPOCH[::-1])
 
 
 def test_more_changes_than_the_window(world):

@@ -1,4 +1,4 @@
-"""Which statement about the status of an agent counts: the one of the newest position (docs/certificates.md, "Which status counts")."""
+"""Which statement about the status of an agent counts: the one of the newest position (docs/certificates.md, "If list and staple disagree")."""
 
 from __future__ import annotations
 
