@@ -360,17 +360,15 @@ class StatusFollower:
             self._report("snapshot")
             raise
         with self._changed:
-            is_loaded = self._lists.load(snapshot.head.position, snapshot.lists)
-        if not is_loaded:
-            self._report("snapshot")
-            # If the service has lost changes, it learns that from the cursor alone, and begins another epoch.
-            self._get(f"/api/v1/feed?after={quote(self._cursor or '0', safe='')}", _NDJSON, _MAX_FEED_BYTES)
-            raise ValueError("the snapshot is older than what is known")
-        with self._changed:
-            self._needs_snapshot = False
-            self._list_kids.add(snapshot.kid)
-            self._verified_by(snapshot.head)
-            self._changed.notify_all()
+            if self._lists.load(snapshot.head.position, snapshot.lists):
+                self._needs_snapshot = False
+                self._list_kids.add(snapshot.kid)
+                self._verified_by(snapshot.head)
+                return
+        self._report("snapshot")
+        # If the service has lost changes, it learns that from the cursor alone, and begins another epoch.
+        self._get(f"/api/v1/feed?after={quote(self._cursor or '0', safe='')}", _NDJSON, _MAX_FEED_BYTES)
+        raise ValueError("the snapshot is older than what is known")
 
     def _read_list(self, number: int) -> None:
         body = self._get(f"/status/{number}", "application/statuslist+jwt", _MAX_LIST_BYTES)
