@@ -106,8 +106,20 @@ def test_rotation():
     assert send(agent, "GET", "/after")["method"] == "GET"
 
 
-@pytest.mark.parametrize("is_beyond", [False, True], ids=["newest changes", "beyond the newest changes"])
-def test_a_follower_of_the_status_feed(monkeypatch, is_beyond):
+def beyond(body):
+    """As if the changes since the last head were more than the newest ones."""
+    return body.strip().split(b"\n")[-1]
+
+
+def altered(body):
+    """A proxy that names other entries."""
+    *lines, head = [json.loads(each) for each in body.strip().split(b"\n")]
+    lines = [{**each, "idx": each["idx"] ^ 1} for each in lines]
+    return b"\n".join(json.dumps(each).encode() for each in [*lines, head])
+
+
+@pytest.mark.parametrize("change", [bytes, beyond, altered], ids=lambda each: each.__name__)
+def test_a_follower_of_the_status_feed(monkeypatch, change):
     asked = []
     ask = status.request
 
@@ -115,8 +127,7 @@ def test_a_follower_of_the_status_feed(monkeypatch, is_beyond):
         path = address[len(SERVICE) :].partition("?")[0]
         asked.append(path)
         body = ask(address, *args)
-        # As if the changes since the last head were more than the newest ones.
-        return body.strip().split(b"\n")[-1] if is_beyond and path == "/api/v1/feed/latest" else body
+        return change(body) if path == "/api/v1/feed/latest" else body
 
     monkeypatch.setattr(status, "request", request)
     agent = Agent(SERVICE, AgentKey.generate(), audiences=[SITE])
@@ -138,8 +149,8 @@ def test_a_follower_of_the_status_feed(monkeypatch, is_beyond):
             verify_certificate(token, status=follower, staple=staple)
         assert caught.value.code == "CERTIFICATE_REVOKED"
         assert verify_certificate(registry.certificate(agent.did), status=follower).key_sequence == 2
-    assert (faults, asked.count("/api/v1/snapshot")) == ([], 1)
-    assert ("/api/v1/feed" in asked) == is_beyond
+    assert ("/api/v1/feed" in asked) == (change is beyond)
+    assert (asked.count("/api/v1/snapshot"), faults) == ((2, ["position"]) if change is altered else (1, []))
 
 
 def send(agent, method, path, body=None, headers=()):
