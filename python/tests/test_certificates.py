@@ -61,7 +61,7 @@ def read_list(token):
 
 @pytest.mark.parametrize("case", VECTORS["statusLists"]["valid"], ids=name)
 def test_valid_status_lists(case):
-    entries, _ = read_list(case["token"])
+    entries = read_list(case["token"]).entries
     for idx, value in case["entries"].items():
         assert entries[int(idx) >> 2] >> (int(idx) & 3) * 2 & 3 == value
 

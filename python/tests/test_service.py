@@ -13,6 +13,8 @@ from countersign import (
     CountersignError,
     RawRequest,
     Registry,
+    StatusFollower,
+    status,
     verify_certificate,
     verify_request,
     verify_staple,
@@ -102,6 +104,53 @@ def test_rotation():
     again = Agent(SERVICE, former, did=agent.did)
     assert again.rotate(new)["keySequence"] == 2
     assert send(agent, "GET", "/after")["method"] == "GET"
+
+
+def beyond(body):
+    """As if the changes since the last head were more than the newest ones."""
+    return body.strip().split(b"\n")[-1]
+
+
+def altered(body):
+    """A proxy that names other entries."""
+    *lines, head = [json.loads(each) for each in body.strip().split(b"\n")]
+    lines = [{**each, "idx": each["idx"] ^ 1} for each in lines]
+    return b"\n".join(json.dumps(each).encode() for each in [*lines, head])
+
+
+@pytest.mark.parametrize("change", [bytes, beyond, altered], ids=lambda each: each.__name__)
+def test_a_follower_of_the_status_feed(monkeypatch, change):
+    asked = []
+    ask = status.request
+
+    def request(address, *args):
+        path = address[len(SERVICE) :].partition("?")[0]
+        asked.append(path)
+        body = ask(address, *args)
+        return change(body) if path == "/api/v1/feed/latest" else body
+
+    monkeypatch.setattr(status, "request", request)
+    agent = Agent(SERVICE, AgentKey.generate(), audiences=[SITE])
+    agent.claim(TOKENS.pop())
+    registry = Registry(SERVICE)
+    token = registry.certificate(agent.did)
+    staple = urllib.request.urlopen(f"{SERVICE}/api/v1/agent/{agent.did}/staple", timeout=15).read().decode()
+    faults = []
+    with StatusFollower(SERVICE, on_fault=faults.append) as follower:
+        assert follower.wait(30)
+        assert verify_certificate(token, status=follower, staple=staple).did == agent.did
+        assert follower.status_age_seconds < 60
+        before = follower._lists.verified
+        # The entry of the certificate with the former key becomes invalid.
+        agent.rotate(AgentKey.generate())
+        with follower._changed:
+            assert follower._changed.wait_for(lambda: follower._lists.verified.n > before.n, 30)
+        with pytest.raises(CountersignError) as caught:
+            verify_certificate(token, status=follower, staple=staple)
+        assert caught.value.code == "CERTIFICATE_REVOKED"
+        assert verify_certificate(registry.certificate(agent.did), status=follower).key_sequence == 2
+    assert ("/api/v1/feed" in asked) == (change is beyond)
+    assert (asked.count("/api/v1/snapshot"), faults) == ((2, ["position"]) if change is altered else (1, []))
 
 
 def send(agent, method, path, body=None, headers=()):

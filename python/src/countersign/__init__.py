@@ -17,6 +17,7 @@ from .keys import AgentKey, default_key_file
 from .nonces import MemoryNonceStore, NonceStore, UsedNonce
 from .registry import Registry
 from .sessions import AgentSignIn, ChallengeStore, MemoryChallengeStore, SessionClaims
+from .status import StatusFollower
 from .verification import RequestVerifier, SignatureResult, SigningKey
 from .verify_request import verify_request
 
@@ -37,6 +38,7 @@ __all__ = [
     "SignatureAgent",
     "SignatureResult",
     "SigningKey",
+    "StatusFollower",
     "UsedNonce",
     "VerifiedCertificate",
     "VerifiedStaple",

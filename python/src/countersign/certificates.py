@@ -7,7 +7,7 @@ import time
 import zlib
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Mapping, Optional, Sequence, Tuple
+from typing import TYPE_CHECKING, Any, Mapping, NamedTuple, Optional, Sequence, Tuple, overload
 
 from ._ed25519 import base64url, encoding_fault, thumbprint
 from ._jws import (
@@ -25,11 +25,18 @@ from ._jws import (
 from ._urls import is_loopback, is_origin, parse_url
 from .errors import CountersignError
 
+if TYPE_CHECKING:
+    from ._evidence import Verdict
+    from .status import StatusFollower
+
 _LIST_BYTES = 32_768
 _CERTIFICATE, _STAPLE, _STATUS_LIST = "dc+sd-jwt", "svc-status+jwt", "statuslist+jwt"
 _DID = re.compile("[a-z][a-z0-9]{0,15}:agent:[1-9A-HJ-NP-Za-km-z]{24}")
 _TIMESTAMP = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.[0-9]+)?Z")
 _GRADES = ("A", "B", "C", "D", "E")
+
+_SUSPENDED = "The agent of this certificate is suspended."
+_REVOKED = "The certificate was replaced or revoked."
 
 #: A key set, as ``/.well-known/jwks.json`` of an issuer has it.
 KeySet = Mapping[str, Any]
@@ -69,7 +76,7 @@ class VerifiedCertificate:
     expires_at: int
     #: The address of the status list, and the entry in it.
     status_list: Tuple[str, int]
-    #: Unix seconds: when the list was issued that says that the certificate is valid. ``None`` if you check it yourself.
+    #: Unix seconds: the time of the list or staple that says that the certificate is valid. ``None`` if you check it yourself.
     status_as_of: Optional[float]
     #: The ``kid`` of the issuer's key.
     kid: str
@@ -89,15 +96,41 @@ class VerifiedStaple:
     #: Unix seconds.
     issued_at: int
     expires_at: int
+    #: The position in the status feed that its status is from, or newer: the epoch and the number of a change. ``None`` if it
+    #: names none.
+    feed: Optional[Tuple[str, int]]
     #: The ``kid`` of the issuer's key.
     kid: str
 
 
+@overload
 def verify_certificate(
     token: str,
     issuers: Mapping[str, KeySet],
     status_lists: Optional[Sequence[str]],
     now: Optional[float] = None,
+) -> VerifiedCertificate: ...
+
+
+@overload
+def verify_certificate(
+    token: str,
+    *,
+    status: "StatusFollower",
+    staple: Optional[str] = None,
+    lookup: Optional[Tuple[str, float]] = None,
+) -> VerifiedCertificate: ...
+
+
+def verify_certificate(
+    token: str,
+    issuers: Optional[Mapping[str, KeySet]] = None,
+    status_lists: Optional[Sequence[str]] = (),
+    now: Optional[float] = None,
+    *,
+    status: "Optional[StatusFollower]" = None,
+    staple: Optional[str] = None,
+    lookup: Optional[Tuple[str, float]] = None,
 ) -> VerifiedCertificate:
     """Verifies the certificate of an agent: type, issuer, algorithm, signature, ``vct``, times, and that it was neither
     replaced nor revoked nor suspended. Certificates are public: one proves nothing about who sends it.
@@ -106,9 +139,20 @@ def verify_certificate(
     :param issuers: the issuers that you trust: the key set of each, by its origin, such as ``https://id.example``
     :param status_lists: status list tokens that you have; ``None``: you check the status yourself
     :param now: Unix seconds; by default the system's clock
+    :param status: instead of ``issuers`` and ``status_lists``: a follower of the issuer, which has its keys and lists
+    :param staple: that the agent sent along, with ``status``. One that does not verify is as if it had been left out
+    :param lookup: the last response of the service if it restricted the agent, with ``status``: ``suspended`` or ``revoked``, and
+        when you received it by ``status.now()``
     :raises CountersignError: ``INVALID_TOKEN``, ``CERTIFICATE_REVOKED``, ``CERTIFICATE_SUSPENDED``; ``ISSUER_UNAVAILABLE``
-        if the status list is not among ``status_lists``; ``INVALID_ARGUMENT``
+        if the status list is not among ``status_lists``, or what the follower knows is too old; ``INVALID_ARGUMENT``
     """
+    if status is not None:
+        if issuers is not None or (lookup is not None and lookup[0] not in ("suspended", "revoked")):
+            message = "Pass status without issuers, and a lookup that restricts the agent."
+            raise CountersignError("INVALID_ARGUMENT", message)
+        return _followed(*status._verify(token, staple, lookup))
+    if issuers is None:
+        raise CountersignError("INVALID_ARGUMENT", "Pass issuers and status_lists, or status.")
     time_now = time.time() if now is None else now
     issuer, keys, jws = _verified(token, _CERTIFICATE, "certificate", issuers, time_now)
     certificate = _certificate_of(issuer, jws)
@@ -119,14 +163,25 @@ def verify_certificate(
     if found is None:
         message = f"The status list {uri} is not among status_lists."
         raise CountersignError("ISSUER_UNAVAILABLE", message)
-    entries, issued_at = _read_status_list(found, issuer, uri, keys, time_now)
+    listed = _read_status_list(found, issuer, uri, keys, time_now)
     # What the draft does not assign, or the list does not have, is invalid.
-    value = entries[idx >> 2] >> (idx & 3) * 2 & 3 if idx >> 2 < len(entries) else 1
+    value = listed.entries[idx >> 2] >> (idx & 3) * 2 & 3 if idx >> 2 < len(listed.entries) else 1
     if value == 2:
-        raise CountersignError("CERTIFICATE_SUSPENDED", "The agent of this certificate is suspended.")
+        raise CountersignError("CERTIFICATE_SUSPENDED", _SUSPENDED)
     if value != 0:
-        raise CountersignError("CERTIFICATE_REVOKED", "The certificate was replaced or revoked.")
-    return replace(certificate, status_as_of=issued_at)
+        raise CountersignError("CERTIFICATE_REVOKED", _REVOKED)
+    return replace(certificate, status_as_of=listed.issued_at)
+
+
+def _followed(certificate: VerifiedCertificate, verdict: "Verdict") -> VerifiedCertificate:
+    if verdict.verdict == "suspended":
+        raise CountersignError("CERTIFICATE_SUSPENDED", _SUSPENDED)
+    if verdict.verdict in ("revoked", "replaced"):
+        raise CountersignError("CERTIFICATE_REVOKED", _REVOKED)
+    if verdict.as_of is None or verdict.verdict != "active":
+        message = f"What is known of the status lists of {certificate.issuer} is too old."
+        raise CountersignError("ISSUER_UNAVAILABLE", message)
+    return replace(certificate, status_as_of=verdict.as_of / 1000)
 
 
 def verify_staple(
@@ -149,6 +204,7 @@ def verify_staple(
         and claims.get("grade") in _GRADES
         and _is_integer(claims["iat"], 0)
         and _is_integer(claims["exp"], 0)
+        and ("feed" not in claims or _feed_in(claims) is not None)
     ):
         refuse("staple", "has other claims than it should have.")
     return VerifiedStaple(
@@ -159,6 +215,7 @@ def verify_staple(
         grade=claims["grade"],
         issued_at=int(claims["iat"]),
         expires_at=int(claims["exp"]),
+        feed=_feed_in(claims),
         kid=jws.kid,
     )
 
@@ -229,10 +286,17 @@ def _certificate_of(issuer: str, jws: Jws) -> VerifiedCertificate:
     )
 
 
-def _read_status_list(
-    token: str, issuer: str, uri: str, keys: Keys, now: float
-) -> Tuple[bytes, float]:
-    """The entries of a token status list (draft-ietf-oauth-status-list), 2 bits each, and when it was issued."""
+class _StatusList(NamedTuple):
+    #: 2 bits each, not compressed.
+    entries: bytes
+    #: Unix seconds.
+    issued_at: float
+    #: The epoch and the number of its position in the feed; ``None`` if it names none.
+    feed: Optional[Tuple[str, int]]
+
+
+def _read_status_list(token: str, issuer: str, uri: str, keys: Keys, now: float) -> _StatusList:
+    """Verifies a token status list (draft-ietf-oauth-status-list)."""
     what = "status list"
     jws = parse_jws(token, what)
     assert_signed(jws, _STATUS_LIST, what, keys, now)
@@ -241,20 +305,27 @@ def _read_status_list(
         refuse(what, "is for another address.")
     if claims.get("iss", issuer) != issuer:
         refuse(what, f"was not issued by {issuer}.")
-    entries = _entries_in(_object(claims.get("status_list")))
+    status_list = _object(claims.get("status_list"))
+    entries = _inflated(status_list.get("lst")) if status_list.get("bits") == 2 else None
     if entries is None:
         refuse(what, "contains no list of 131,072 entries.")
     ttl = claims.get("ttl", 0)
     if not is_number(ttl) or not ttl >= 0:
         refuse(what, "has a wrong ttl.")
-    return entries, float(claims["iat"])
+    if "feed" in claims and _feed_in(claims) is None:
+        refuse(what, "has a wrong feed.")
+    return _StatusList(entries, float(claims["iat"]), _feed_in(claims))
 
 
-def _entries_in(status_list: Mapping[str, Any]) -> Optional[bytes]:
-    lst = status_list.get("lst")
-    if status_list.get("bits") != 2 or not isinstance(lst, str):
-        return None
-    if not is_base64url(lst):
+def _feed_in(claims: Mapping[str, Any]) -> Optional[Tuple[str, int]]:
+    feed = _object(claims.get("feed"))
+    epoch, n = feed.get("epoch"), feed.get("n")
+    return (epoch, int(n)) if isinstance(epoch, str) and n is not None and _is_integer(n, 0) else None
+
+
+def _inflated(lst: object) -> Optional[bytes]:
+    """The bytes of a list from its compressed form in base64url; ``None`` if they are no list."""
+    if not isinstance(lst, str) or not is_base64url(lst):
         return None
     inflater = zlib.decompressobj()
     try:
