@@ -63,6 +63,7 @@ export function sampleView(today: number): AgentView {
         statusReason: null,
         directoryProof: null,
         statusChangedAt: claimedAt,
+        statusTime: 'exact',
         updatedAt: claimedAt,
         username: 'sample',
         displayName: 'Sample agent',

@@ -193,6 +193,7 @@ const insert = prepared<NewAgent, object>((db, param) =>
     pair_slot: 0,
     claimed_at: param('claimed_at'),
     status_changed_at: param('claimed_at'),
+    status_time: 'exact',
     updated_at: param('claimed_at'),
     version: param('seq'),
     username: null,

@@ -8,9 +8,11 @@ import {
   type FileContents,
   NotABackupError,
 } from '../../database/maintenance/backup-file.ts'
+import { inspectDatabase } from '../../database/maintenance/inspect.ts'
 import { type Restored, restoreFile } from '../../database/maintenance/restore.ts'
 import { lockDatabase } from '../../database/sqlite/process-lock.ts'
 import { migrateFile } from '../../database/sqlite/sqlite-database.ts'
+import { Erasures } from '../privacy/erasures.ts'
 import { withData } from './command-context.ts'
 import { print } from './output.ts'
 
@@ -42,11 +44,15 @@ Back up \`identity-pepper\`, \`directory-key\`, \`webhook-key\`, \`log-key\`, \`
     .argument('<file>', 'a file made by countersignd backup')
     .action(async (file: string, _options: unknown, command: Command) => {
       const { contents, previousFile: kept } = await restore(env, resolve(file))
-      const before = kept === null ? '' : `\nThe previous data are in ${kept}.`
+      const before =
+        kept === null
+          ? ''
+          : `\nThe previous data are in ${kept}. Delete that file when you no longer need it: erased accounts may be in it.`
+      const erased = await restoredAccounts(env)
       print(
         command,
-        { restored: resolve(file), kept, ...contents },
-        `Restored ${resolve(file)}: ${summary(contents)}.${before}`,
+        { restored: resolve(file), kept, ...contents, erased },
+        `Restored ${resolve(file)}: ${summary(contents)}.${before}${eraseAgain(erased)}`,
       )
     })
 }
@@ -79,6 +85,19 @@ async function restore(env: Env, file: string): Promise<Restored> {
   } finally {
     unlock()
   }
+}
+
+/** The usernames of the accounts that this node knows were erased, and that are back. */
+async function restoredAccounts(env: Env): Promise<string[]> {
+  const { database, dataDir } = readSettings(env)
+  const found = await inspectDatabase(database, ({ db }) => new Erasures(dataDir).restoredIn(db))
+  return found.map(({ username }) => username)
+}
+
+function eraseAgain(usernames: readonly string[]): string {
+  if (usernames.length === 0) return ''
+  const commands = usernames.map((each) => `\n  countersignd owner delete ${each}`)
+  return `\nThese accounts were erased after the backup. Erase them again:${commands.join('')}`
 }
 
 /** @param instead what to use with PostgreSQL @throws CodedError VALIDATION_ERROR if the data is in PostgreSQL */
