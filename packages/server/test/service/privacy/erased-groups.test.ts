@@ -11,9 +11,8 @@ import {
   startTestService,
   type TestService,
 } from '../../../../../test/support/service.ts'
+import { signIn } from '../../../../../test/support/signed-in.ts'
 import { SPREAD_MS } from '../../../src/agents/changes/change-agent.ts'
-import { deleteAccount } from '../../../src/service/privacy/delete-account.ts'
-import { Erasures } from '../../../src/service/privacy/erasures.ts'
 
 const DAY_MS = 86_400_000
 const AGENTS_OF_OWNER = 3
@@ -50,7 +49,7 @@ async function publicValues(service: TestService, { did }: Agent): Promise<Map<s
   const page = await ask(service, `/agent/${did}`)
   assert.equal(page.status, 200)
   const times = page.text.match(/\d{4}-\d\d-\d\dT[\d:.]+Z/g) ?? []
-  for (const [i, time] of times.entries()) values.set(`page time ${i}`, time)
+  for (const time of new Set(times)) values.set(`page ${time}`, time)
   return values
 }
 
@@ -65,7 +64,10 @@ function groupingPlaces(all: readonly Map<string, string>[]): string[] {
   const places = new Set(all.flatMap((values) => [...values.keys()]))
   return [...places].filter((place) => {
     const groups = Map.groupBy(all, (values) => values.get(place))
-    return groups.size > 1 && [...groups.values()].some(({ length }) => length > 1)
+    // A page lists its times: one that only a single page has groups nothing.
+    if (place.startsWith('page ')) groups.delete(undefined)
+    const isShared = ({ length }: readonly unknown[]) => length > 1 && length < all.length
+    return [...groups.values()].some(isShared)
   })
 }
 
@@ -90,27 +92,23 @@ async function claimMixed(
 test('the agents of accounts that were erased on one day have nothing in common but that day', async (t) => {
   let now = Math.floor(Date.now() / DAY_MS) * DAY_MS
   const service = await startTestService(t, {}, () => now)
-  const { db, pepper, addVerifiedOwner } = service.operator
+  const { db, addVerifiedOwner } = service.operator
   const owners = []
   for (let i = 0; i < OWNERS; i++) {
     now += 1000 + randomInt(60_000)
-    owners.push(await addVerifiedOwner())
+    owners.push(await addVerifiedOwner(`owner-${i + 1}`))
   }
   const agents = await claimMixed(service, owners, () => {
     now += 1000 + randomInt(60_000)
   })
   await untilLogged(service, agents.length)
   now = (Math.floor(now / DAY_MS) + 1) * DAY_MS
-  const deps = { db, pepper, now: () => now, erasures: new Erasures(service.settings.dataDir) }
   const erased = owners.slice(0, ERASED)
-  for (const owner of erased) {
+  for (const id of erased) {
     now += 1000 + randomInt(3_600_000)
-    const row = await db.read
-      .selectFrom('owners')
-      .select('username')
-      .where('id', '=', owner)
-      .executeTakeFirstOrThrow()
-    assert.equal(await deleteAccount(deps, owner, row.username), AGENTS_OF_OWNER)
+    const owner = await signIn(service, id, now)
+    const answer = await owner.post('/api/account/deletion', { username: `owner-${id}` })
+    assert.deepEqual(jsonOf(answer), { revokedAgents: AGENTS_OF_OWNER })
   }
   const gone = agents.filter(({ owner }) => erased.includes(owner))
   const shown = []
