@@ -96,7 +96,7 @@ test('the agents of accounts that were erased on one day have nothing in common 
   const owners = []
   for (let i = 0; i < OWNERS; i++) {
     now += 1000 + randomInt(60_000)
-    owners.push(await addVerifiedOwner(`owner-${i + 1}`))
+    owners.push(await addVerifiedOwner(`holder-${i + 1}`))
   }
   const agents = await claimMixed(service, owners, () => {
     now += 1000 + randomInt(60_000)
@@ -107,7 +107,7 @@ test('the agents of accounts that were erased on one day have nothing in common 
   for (const id of erased) {
     now += 1000 + randomInt(3_600_000)
     const owner = await signIn(service, id, now)
-    const answer = await owner.post('/api/account/deletion', { username: `owner-${id}` })
+    const answer = await owner.post('/api/account/deletion', { username: `holder-${id}` })
     assert.deepEqual(jsonOf(answer), { revokedAgents: AGENTS_OF_OWNER })
   }
   const gone = agents.filter(({ owner }) => erased.includes(owner))
