@@ -12,7 +12,7 @@ import { issueToken } from '../../packages/server/src/agents/claims/issue-token.
 import { readSettings, type Settings } from '../../packages/server/src/base/config.ts'
 import type { Database } from '../../packages/server/src/database/database.ts'
 import { openDatabase } from '../../packages/server/src/database/open-database.ts'
-import { loadPepper } from '../../packages/server/src/secrets/secrets.ts'
+import { loadPepper, type Pepper } from '../../packages/server/src/secrets/secrets.ts'
 import { runCountersignd } from '../../packages/server/src/service/cli/program.ts'
 import { EFFECTS } from '../../packages/server/src/service/effects.ts'
 import { type Service, startService } from '../../packages/server/src/service/service.ts'
@@ -165,6 +165,7 @@ function timers(): { readonly every: StartInterval; readonly tick: () => void } 
 /** What countersignd does, without a process for each command. */
 export interface Operator {
   readonly db: Database
+  readonly pepper: Pepper
   /** @returns the owner's internal id */
   addVerifiedOwner(username?: string, assurance?: Assurance): Promise<number>
   issueToken(ownerId: number): Promise<string>
@@ -177,18 +178,19 @@ export async function openOperator(
 ): Promise<Operator> {
   const db = await openDatabase(settings.database, now, EFFECTS)
   const { naming, dataDir } = settings
+  const pepper = loadPepper(dataDir)
   return {
     db,
+    pepper,
     async addVerifiedOwner(
       username = `holder-${randomBytes(4).toString('hex')}`,
       assurance = 'substantial',
     ) {
       const { id } = await addOwner(
-        { db, naming, now },
+        { db, naming, pepper, now },
         { username, displayName: `Owner ${username}` },
       )
       const subject = { provider: 'in-person', issuer: 'host', subject: String(id) }
-      const pepper = loadPepper(dataDir)
       await verifyOwner({ db, now, pepper }, id, { ...subject, assurance, expiresAt: null })
       return id
     },

@@ -28,7 +28,7 @@ export async function signInNewcomer(service: TestService): Promise<SignedInOwne
   const username = `newcomer-${randomBytes(4).toString('hex')}`
   const { naming } = service.settings
   const { id } = await addOwner(
-    { db: service.operator.db, naming, now: Date.now },
+    { ...service.operator, naming, now: Date.now },
     { username, displayName: 'A newcomer' },
   )
   return signIn(service, id)

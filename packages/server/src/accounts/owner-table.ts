@@ -1,28 +1,64 @@
 import type { Db, OwnerRow, ReleasedUsernameRow, Tx } from '../database/database.ts'
 import { prepared } from '../database/prepared.ts'
+import { readSetting, writeSetting } from '../database/settings-table.ts'
+
+/** The owner of all agents whose accounts were deleted: one row, so that it groups none of them. */
+export const DELETED_OWNER_ID = 0
+
+/** Settings: the lowest id of the next owner, once the account with the highest one was deleted. No id is used twice. */
+const NEXT_ID = 'next_owner_id'
+
+const EMPTY = {
+  deleted_at: null,
+  user_handle: null,
+  suspended_at: null,
+  suspension_reason: null,
+  name_changed_at: null,
+  badge_copied_at: null,
+  onboarding_hidden_at: null,
+}
 
 /** Inserts an owner with the next id and returns the row. */
 export async function insertOwner(
   tx: Tx,
   owner: Pick<OwnerRow, 'username' | 'display_name' | 'created_at' | 'username_skeleton'>,
 ): Promise<OwnerRow> {
-  const { last } = await tx.db
+  const next = Number((await readSetting(tx.db, NEXT_ID)) ?? 1)
+  const row = { ...owner, ...EMPTY, id: Math.max((await lastId(tx.db)) + 1, next) }
+  await tx.db.insertInto('owners').values(row).execute()
+  return row
+}
+
+async function lastId(db: Db): Promise<number> {
+  const { last } = await db
     .selectFrom('owners')
     .select((eb) => eb.fn.max('id').as('last'))
     .executeTakeFirstOrThrow()
-  const row = {
-    ...owner,
-    id: (last ?? 0) + 1,
-    deleted_at: null,
-    user_handle: null,
-    suspended_at: null,
-    suspension_reason: null,
-    name_changed_at: null,
-    badge_copied_at: null,
-    onboarding_hidden_at: null,
-  }
-  await tx.db.insertInto('owners').values(row).execute()
-  return row
+  return last ?? 0
+}
+
+/** Inserts the row of deleted owners, unless it is there. Valid usernames contain no colon, so nobody can have this one. */
+export async function insertDeletedOwner(tx: Tx): Promise<void> {
+  await tx.db
+    .insertInto('owners')
+    .values({
+      ...EMPTY,
+      id: DELETED_OWNER_ID,
+      username: ':deleted',
+      display_name: '',
+      username_skeleton: null,
+      created_at: 0,
+      deleted_at: 0,
+    })
+    .onConflict((conflict) => conflict.column('id').doNothing())
+    .execute()
+}
+
+/** Deletes the row of an owner to whom no other row refers. */
+export async function deleteOwner(tx: Tx, id: number): Promise<void> {
+  // A node that has not yet seen the deletion would show a new owner with this id for the agents of this one.
+  if ((await lastId(tx.db)) === id) await writeSetting(tx, NEXT_ID, String(id + 1))
+  await tx.db.deleteFrom('owners').where('id', '=', id).execute()
 }
 
 const selectById = prepared<{ id: number }, OwnerRow>((db, param) =>
@@ -31,6 +67,13 @@ const selectById = prepared<{ id: number }, OwnerRow>((db, param) =>
 
 export async function ownerById(db: Db, id: number): Promise<OwnerRow | undefined> {
   return (await selectById(db, { id }))[0]
+}
+
+/** The owners with these ids that are there. */
+export async function ownersByIds(db: Db, ids: readonly number[]): Promise<OwnerRow[]> {
+  // PostgreSQL rejects `in ()`.
+  if (ids.length === 0) return []
+  return db.selectFrom('owners').selectAll().where('id', 'in', ids).orderBy('id').execute()
 }
 
 export function ownerByUsername(db: Db, username: string): Promise<OwnerRow | undefined> {
@@ -132,13 +175,13 @@ export async function setUserHandle(tx: Tx, id: number, handle: string): Promise
     .execute()
 }
 
-/** Inserts a released username, or replaces its previous owner and date, and deletes rows that are available again. */
-export async function upsertReleasedUsername(
-  tx: Tx,
-  row: ReleasedUsernameRow,
-  now: number,
-): Promise<void> {
+/** Deletes the released usernames that are available again. */
+export async function deleteReleasedUsernames(tx: Tx, now: number): Promise<void> {
   await tx.db.deleteFrom('released_usernames').where('available_at', '<=', now).execute()
+}
+
+/** Inserts a released username, or replaces its previous owner and date. */
+export async function upsertReleasedUsername(tx: Tx, row: ReleasedUsernameRow): Promise<void> {
   await tx.db
     .insertInto('released_usernames')
     .values(row)

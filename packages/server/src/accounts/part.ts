@@ -8,6 +8,7 @@ import { apiKeyRoutes } from './owners/api-key-routes.ts'
 import type { OwnersPart } from './owners/owner-routes.ts'
 import { signInRoutes } from './owners/sign-in-routes.ts'
 import type { OwnerDeps } from './providers/providers.ts'
+import { FREE_USERNAMES, freeUsernames } from './username-quarantine.ts'
 
 /** Accounts of owners: sign-up and sign-in, API keys, identity verifications. */
 export function openAccounts(deps: PartDeps & OwnerDeps & OverviewDeps): OwnersPart {
@@ -20,6 +21,6 @@ export function openAccounts(deps: PartDeps & OwnerDeps & OverviewDeps): OwnersP
       apiKeyRoutes(app, context)
       identityRoutes(app, context)
     },
-    jobs: { [EXPIRE_VERIFICATION]: expireVerification },
+    jobs: { [EXPIRE_VERIFICATION]: expireVerification, [FREE_USERNAMES]: freeUsernames },
   }
 }

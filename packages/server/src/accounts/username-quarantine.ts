@@ -1,7 +1,11 @@
-import { createHash } from 'node:crypto'
 import { CodedError, usernameSkeleton } from '@countersign/protocol'
-import type { Db, Tx } from '../database/database.ts'
-import { releasedUsername, upsertReleasedUsername } from './owner-table.ts'
+import type { Db, JobRow, Tx } from '../database/database.ts'
+import { scheduleJob } from '../database/jobs/job-table.ts'
+import type { Pepper } from '../secrets/secrets.ts'
+import { deleteReleasedUsernames, releasedUsername, upsertReleasedUsername } from './owner-table.ts'
+
+/** The kind of job that deletes a released username which anyone can take again. */
+export const FREE_USERNAMES = 'free-usernames'
 
 /** For so long, links to a username that was given up cannot lead to a stranger. */
 export const QUARANTINE_MS = 90 * 86_400_000
@@ -19,16 +23,32 @@ export interface UsernameClaim {
 /** Call when a username is given up. For 90 days, only the same owner can take it, or a lookalike, again. */
 export async function quarantineUsername(
   tx: Tx,
+  pepper: Pepper,
   claim: UsernameClaim & { readonly ownerId: number },
 ): Promise<void> {
   const { ownerId, at } = claim
-  const row = { hash: hashOf(claim), owner_id: ownerId, available_at: at + QUARANTINE_MS }
-  await upsertReleasedUsername(tx, row, at)
+  const run_at = at + QUARANTINE_MS
+  await upsertReleasedUsername(tx, {
+    hash: hashOf(pepper, claim),
+    owner_id: ownerId,
+    available_at: run_at,
+  })
+  const id = `${FREE_USERNAMES}:${run_at}`
+  await scheduleJob(tx, { id, kind: FREE_USERNAMES, subject: '', run_at })
+}
+
+/** The job that deletes the released usernames which anyone can take again. */
+export async function freeUsernames(tx: Tx, _job: JobRow, at: number): Promise<void> {
+  await deleteReleasedUsernames(tx, at)
 }
 
 /** @throws CodedError VALIDATION_ERROR if another owner gave the username, or a lookalike, up less than 90 days ago */
-export async function assertNotInQuarantine(db: Db, claim: UsernameClaim): Promise<void> {
-  const row = await releasedUsername(db, hashOf(claim))
+export async function assertNotInQuarantine(
+  db: Db,
+  pepper: Pepper,
+  claim: UsernameClaim,
+): Promise<void> {
+  const row = await releasedUsername(db, hashOf(pepper, claim))
   if (row === undefined || row.available_at <= claim.at || row.owner_id === claim.ownerId) return
   throw new CodedError(
     'VALIDATION_ERROR',
@@ -36,8 +56,7 @@ export async function assertNotInQuarantine(db: Db, claim: UsernameClaim): Promi
   )
 }
 
-function hashOf({ namespace, username }: UsernameClaim): Uint8Array {
-  return createHash('sha256')
-    .update(`${namespace}:${usernameSkeleton(username)}`)
-    .digest()
+/** With a key: usernames are short, so anyone who gets the table could find out by trying which ones a plain hash is of. */
+function hashOf(pepper: Pepper, { namespace, username }: UsernameClaim): Uint8Array {
+  return pepper.authenticate('released-usernames-v1', `${namespace}:${usernameSkeleton(username)}`)
 }

@@ -1,8 +1,8 @@
 import { type AgentObject, didWebOf, encodeBase64 } from '@countersign/protocol'
 import { identityLevelOf } from '../accounts/identity-of-owner.ts'
 import { certificatePath, didOfAgent, type Site } from '../base/site.ts'
-import { timestamp } from '../base/timestamp.ts'
-import { type AgentView, thumbprintOf } from './agent-record.ts'
+import { startOfDay, timestamp } from '../base/timestamp.ts'
+import { type AgentProfile, type AgentView, thumbprintOf } from './agent-record.ts'
 import { cardOf } from './card.ts'
 
 /** The agent object (contract 4.7 without a special Accept header; fields in docs/contract/resources.md). */
@@ -18,9 +18,9 @@ export function agentObjectOf(site: Site, view: AgentView, now: number): AgentOb
     keyChangedAt: timestamp(agent.profile.keyChangedAt),
     didWeb: didWebOf(site.host, did),
     identityLevel: identityLevelOf(owner, now),
-    statusChangedAt: timestamp(agent.profile.statusChangedAt),
+    statusChangedAt: publicTime(agent.profile, agent.profile.statusChangedAt),
     statusReason: agent.profile.statusReason,
-    updatedAt: timestamp(agent.profile.updatedAt),
+    updatedAt: publicTime(agent.profile, agent.profile.updatedAt),
     links: {
       self: `${baseUrl}/api/agents/${did}`,
       lookup: `${baseUrl}/api/v1/agent/${did}`,
@@ -30,4 +30,9 @@ export function agentObjectOf(site: Site, view: AgentView, now: number): AgentOb
       certificate: `${baseUrl}${certificatePath(site, agent)}`,
     },
   }
+}
+
+/** Only the day, if many agents of the owner changed at once. */
+function publicTime({ statusTime }: AgentProfile, at: number): string {
+  return timestamp(statusTime === 'day' ? startOfDay(at) : at)
 }

@@ -7,6 +7,7 @@ import {
   type Tail,
   type VerificationEvidence,
 } from '@countersign/protocol'
+import { DELETED_OWNER_ID } from '../accounts/owner-table.ts'
 
 /** The public data of an agent. Times are in milliseconds since 1970. */
 export interface AgentRecord {
@@ -32,6 +33,8 @@ export interface AgentProfile {
   readonly isKeyLost: boolean
   readonly statusReason: string | null
   readonly statusChangedAt: number
+  /** `day`: the public sees only the day of `statusChangedAt` and `updatedAt`. */
+  readonly statusTime: 'exact' | 'day'
   readonly updatedAt: number
   readonly username: string | null
   readonly displayName: string | null
@@ -60,6 +63,7 @@ export function initialProfile(claimedAt: number): AgentProfile {
     isKeyLost: false,
     statusReason: null,
     statusChangedAt: claimedAt,
+    statusTime: 'exact',
     updatedAt: claimedAt,
     username: null,
     displayName: null,
@@ -90,6 +94,18 @@ export interface OwnerRecord {
   readonly nameChangedAt: number | null
   /** The verified names that the owner publishes, by provider. */
   readonly publishedNames: ReadonlyMap<string, string>
+}
+
+/** The owner of the agents of deleted accounts. */
+export const DELETED_OWNER: OwnerRecord = {
+  id: DELETED_OWNER_ID,
+  username: '',
+  displayName: '',
+  deleted: true,
+  verifications: [],
+  strongest: null,
+  nameChangedAt: null,
+  publishedNames: new Map(),
 }
 
 /** An agent and its owner: the input of every response about an agent. */

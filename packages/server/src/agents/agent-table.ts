@@ -174,6 +174,7 @@ export interface StatusChange {
   readonly reason: string | null
   readonly setBy: StatusActor
   readonly at: number
+  readonly time: AgentRow['status_time']
   readonly version: number
 }
 
@@ -185,6 +186,7 @@ const updateStatusRow = prepared<StatusChange, { seq: number }>((db, param) =>
       status_reason: param('reason'),
       status_set_by: param('setBy'),
       status_changed_at: param('at'),
+      status_time: param('time'),
       updated_at: param('at'),
       version: param('version'),
       pair_slot: eb
@@ -310,7 +312,7 @@ interface Range {
 
 const UNMODIFIED = sql<boolean>`(key_sequence = 1 and updated_at = claimed_at and status_changed_at = claimed_at
   and status_reason is null and username is null and display_name is null and description is null
-  and avatar is null and directory_proof is null)`
+  and avatar is null and directory_proof is null and status_time = 'exact')`
 
 const selectPage = prepared<Range, Nullable<AgentPage>>((db, param) =>
   db

@@ -15,7 +15,7 @@ import {
   providerLabel,
 } from '../accounts/identity-of-owner.ts'
 import { certificatePath, didOfAgent, type Site } from '../base/site.ts'
-import { timestamp } from '../base/timestamp.ts'
+import { startOfDay, timestamp } from '../base/timestamp.ts'
 import type { AgentRecord, AgentView, OwnerRecord } from './agent-record.ts'
 import type { PublicChannel } from './public-channel.ts'
 
@@ -44,7 +44,7 @@ export function cardOf(site: Site, { agent, owner }: AgentView, now: number): Ca
     verification: verification && {
       provider: verification.provider,
       label: providerLabel(site, verification.provider),
-      verifiedAt: timestamp(verification.verifiedAt),
+      verifiedAt: timestamp(startOfDay(verification.verifiedAt)),
     },
     channels: profile.channels
       .filter((each) => isFresh(each, now))
@@ -134,7 +134,7 @@ function verifiedNameOf(site: Site, owner: OwnerRecord, now: number): OwnerName[
     name: publishedNames.get(provider) as string,
     provider,
     label: providerLabel(site, provider),
-    verifiedAt: timestamp(verifiedAt),
+    verifiedAt: timestamp(startOfDay(verifiedAt)),
   }
 }
 

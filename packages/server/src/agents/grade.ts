@@ -6,7 +6,7 @@ import {
 } from '@countersign/protocol'
 import { providerLabel } from '../accounts/identity-of-owner.ts'
 import { didOfAgent, type Site } from '../base/site.ts'
-import { timestamp, timestampOrNull } from '../base/timestamp.ts'
+import { startOfDay, timestamp, timestampOrNull } from '../base/timestamp.ts'
 import type { AgentView } from './agent-record.ts'
 
 /** An agent's grade with its evidence, from which `recomputeGrade` computes the same grade. */
@@ -33,7 +33,7 @@ function verificationOf(site: Site, evidence: VerificationEvidence) {
     provider: evidence.provider,
     label: providerLabel(site, evidence.provider),
     assurance: evidence.assurance,
-    verifiedAt: timestamp(evidence.verifiedAt),
+    verifiedAt: timestamp(startOfDay(evidence.verifiedAt)),
     expiresAt: timestampOrNull(evidence.expiresAt),
   }
 }

@@ -21,6 +21,11 @@ export function timestamp(milliseconds: number): string {
   return `${lastDate}${two(hours)}:${two(minutes)}:${two(seconds)}.${three(ms % 1000)}Z`
 }
 
+/** The start of the day in UTC, for public times that would otherwise tell which agents belong together. */
+export function startOfDay(milliseconds: number): number {
+  return Math.floor(milliseconds / DAY_MS) * DAY_MS
+}
+
 /** @param milliseconds since the Unix epoch; null stays null */
 export function timestampOrNull(milliseconds: number | null): string | null {
   return milliseconds === null ? null : timestamp(milliseconds)

@@ -12,8 +12,8 @@ import { type CheckEffect, FAILING_MS, isVerified } from './channel-state.ts'
 import {
   channelById,
   channelsOfAgent,
+  channelsOfAgents,
   channelsOfOthers,
-  channelsOfOwner,
   deleteChannel,
   updateChannel,
 } from './channel-table.ts'
@@ -121,16 +121,16 @@ export async function deleteWithEvent(
 }
 
 /**
- * Deletes all channels of an owner's agents, because handles and domains can identify the owner. The caller erases the
- * payloads of the events that this writes.
+ * Deletes all channels of agents, because handles and domains can identify the owner. The caller erases the payloads of the
+ * events that this writes.
  */
 export async function eraseChannels(
   tx: Tx,
-  ownerId: number,
+  tails: readonly string[],
   reason: string,
   at: number,
 ): Promise<void> {
-  for (const channel of await channelsOfOwner(tx.db, ownerId)) {
+  for (const channel of await channelsOfAgents(tx.db, tails)) {
     await deleteWithEvent(tx, channel, { reason, at })
   }
 }

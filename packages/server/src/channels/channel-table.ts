@@ -12,14 +12,8 @@ export function channelsOfAgent(db: Db, tail: string): Promise<ChannelRow[]> {
     .execute()
 }
 
-/** All channels of an owner's agents, including revoked agents. */
-export function channelsOfOwner(db: Db, ownerId: number): Promise<ChannelRow[]> {
-  return db
-    .selectFrom('channels')
-    .selectAll('channels')
-    .innerJoin('agents', 'agents.tail', 'channels.tail')
-    .where('agents.owner_id', '=', ownerId)
-    .execute()
+export function channelsOfAgents(db: Db, tails: readonly string[]): Promise<ChannelRow[]> {
+  return db.selectFrom('channels').selectAll().where('tail', 'in', tails).execute()
 }
 
 export function channelById(db: Db, id: string): Promise<ChannelRow | undefined> {

@@ -89,6 +89,13 @@ export interface Database {
   write<T>(work: (tx: Tx) => Promise<T>): Promise<T>
   /** Runs a write together with others of its kind that are asked for at the same time. */
   writeBatched<I, T>(batch: Batch<I, T>, item: I): Promise<T>
+  /**
+   * Removes what deleted and overwritten rows have left: copies in the write-ahead log (SQLite), row versions in `tables`
+   * (PostgreSQL). May take as long as a vacuum.
+   * @returns false if it was not possible now, because others write or read; try again
+   * @throws StorageFailure
+   */
+  removeDeleted(tables: readonly (keyof Tables)[]): Promise<boolean>
   /** Read connections in use. Null for SQLite. */
   readonly connections: ConnectionStats | null
   /** Writes requested but not yet resolved. */

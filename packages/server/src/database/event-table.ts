@@ -78,6 +78,18 @@ async function append(tx: Tx, event: NewEvent<EventType>): Promise<void> {
   await insert(tx.db, { ...rest, owner_id: ownerId, payload: JSON.stringify(payload) })
 }
 
+/** The events with these sequence numbers that are there. */
+export async function eventsBySeqs(db: Db, seqs: readonly number[]): Promise<EventRow[]> {
+  // PostgreSQL rejects `in ()`.
+  if (seqs.length === 0) return []
+  return db.selectFrom('events').selectAll().where('seq', 'in', seqs).execute()
+}
+
+/** Erases whose event it is. */
+export async function eraseOwnerOfEvent(tx: Tx, seq: number): Promise<void> {
+  await tx.db.updateTable('events').set({ owner_id: null }).where('seq', '=', seq).execute()
+}
+
 const selectLast = prepared<object, { last: number | null }>((db) =>
   db.selectFrom('events').select((eb) => eb.fn.max('seq').as('last')),
 )
@@ -103,15 +115,10 @@ export function eventsAfter(db: Db, after: number, limit: number) {
 
 /**
  * Whether two databases show the same event under a sequence number. After a failover both may have one there, but not of
- * the same time, type and subject. The payload is not compared: deleting an owner's account erases it.
+ * the same time, type and agent. The payload and the owner are not compared: deleting an owner's account erases them.
  */
 export function isSameEvent(a: EventRow, b: EventRow | undefined): boolean {
   return (
-    b !== undefined &&
-    a.seq === b.seq &&
-    a.at === b.at &&
-    a.type === b.type &&
-    a.tail === b.tail &&
-    a.owner_id === b.owner_id
+    b !== undefined && a.seq === b.seq && a.at === b.at && a.type === b.type && a.tail === b.tail
   )
 }

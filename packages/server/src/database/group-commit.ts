@@ -55,6 +55,7 @@ export class GroupCommit {
   readonly #listeners: ((end: TransactionEnd) => void)[] = []
   #waiting = 0
   #queue: Write[] = []
+  #pauses: (() => Promise<void>)[] = []
   #draining: Promise<void> | null = null
   #isClosed = false
 
@@ -72,6 +73,15 @@ export class GroupCommit {
   writeBatched<I, T>(batch: Batch<I, T>, item: I): Promise<T> {
     const run = async (tx: Tx) => unwrap((await batch(tx, [item]))[0] as Outcome<T>)
     return this.#enqueue<T>({ run, batched: { batch: batch as Batch<unknown, unknown>, item } })
+  }
+
+  /** Runs `work` between two transactions: none is open on the writer's connection meanwhile. */
+  between<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#isClosed) return Promise.reject(new StorageFailure('The database is closed.'))
+    return new Promise<T>((resolve, reject) => {
+      this.#pauses.push(() => work().then(resolve, reject))
+      this.#draining ??= this.#drain()
+    })
   }
 
   /** Writes requested but not yet resolved. */
@@ -101,10 +111,12 @@ export class GroupCommit {
   async #drain(): Promise<void> {
     do {
       await new Promise<void>(deferWork)
+      for (const run of this.#pauses.splice(0)) await run()
+      if (this.#queue.length === 0) continue
       // In two statements: `-= await` would read the number before the wait, and lose the writes that arrive in it.
       const settled = await this.#commitGroup()
       this.#waiting -= settled
-    } while (this.#queue.length > 0)
+    } while (this.#queue.length + this.#pauses.length > 0)
     this.#draining = null
   }
 

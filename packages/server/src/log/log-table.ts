@@ -367,9 +367,8 @@ export async function setEntriesOfOwner(
     .execute()
 }
 
-/** Erases what commitments about an owner's agents open to, and who caused the changes that wait. */
-export async function eraseOpenings({ db }: Tx, ownerId: number): Promise<void> {
-  const tails = db.selectFrom('agents').select('tail').where('owner_id', '=', ownerId)
+/** Erases what commitments about agents open to, and who caused the changes that wait. */
+export async function eraseOpenings({ db }: Tx, tails: readonly string[]): Promise<void> {
   await db
     .updateTable('log_entries')
     .set({ salt: null, evidence: null })
@@ -378,7 +377,11 @@ export async function eraseOpenings({ db }: Tx, ownerId: number): Promise<void> 
   await db
     .updateTable('log_queue')
     .set({ evidence: null, owner_id: null })
-    .where('owner_id', '=', ownerId)
+    .where('tail', 'in', tails)
     .execute()
+}
+
+/** Erases how many entries an owner has caused. */
+export async function eraseQuota({ db }: Tx, ownerId: number): Promise<void> {
   await db.deleteFrom('log_quotas').where('owner_id', '=', ownerId).execute()
 }

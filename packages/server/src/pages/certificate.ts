@@ -14,7 +14,7 @@ import { agentObjectOf } from '../agents/agent-object.ts'
 import type { AgentView } from '../agents/agent-record.ts'
 import { type PublicChannel, publicChannel } from '../agents/public-channel.ts'
 import type { Site } from '../base/site.ts'
-import { timestamp } from '../base/timestamp.ts'
+import { startOfDay, timestamp } from '../base/timestamp.ts'
 import type { LoggedKey } from '../log/read-log.ts'
 
 /** The data of the certificate page. Times are ISO 8601 in UTC. */
@@ -60,7 +60,7 @@ export function certificateOf(
     verification: strongest && {
       label: providerLabel(site, strongest.provider),
       assurance: strongest.assurance,
-      verifiedAt: timestamp(strongest.verifiedAt),
+      verifiedAt: timestamp(startOfDay(strongest.verifiedAt)),
       expiresAt: strongest.expiresAt === null ? null : timestamp(strongest.expiresAt),
     },
     channels: channels

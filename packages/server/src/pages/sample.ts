@@ -64,6 +64,7 @@ export function sampleView(today: number): AgentView {
         isKeyLost: false,
         directoryProof: null,
         statusChangedAt: claimedAt,
+        statusTime: 'exact',
         updatedAt: claimedAt,
         username: 'sample',
         displayName: 'Sample agent',

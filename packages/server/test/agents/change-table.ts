@@ -94,15 +94,15 @@ export interface Expected {
   readonly signed?: Payload
   /** What becomes of the certificate's status: its value, or another entry. Undefined: nothing. */
   readonly entry?: 'valid' | 'invalid' | 'suspended' | 'another'
-  /** `spread`: the entries of the log wait up to 15 minutes. */
-  readonly delay?: 'spread'
+  /** `spread`: the entries of the log wait up to 15 minutes; `day`: up to 24 hours. */
+  readonly delay?: 'spread' | 'day'
   /** The owner is notified of all their agents at once. */
   readonly isBulk?: boolean
   /** A key is reported without another change of which the owner is notified. */
   readonly isReported?: boolean
 }
 
-const SPREAD_MS = 15 * 60 * 1000
+const DELAYS = { spread: 15 * 60 * 1000, day: 24 * 3_600_000 } as const
 const VALUES = { valid: 0, invalid: 1, suspended: 2 } as const
 
 /** Compares what changes of an agent leave behind with the table. */
@@ -192,7 +192,7 @@ export class ChangeWatcher {
         .where('tail', '=', this.#tail)
         .orderBy('seq')
         .execute()
-    if (expected.delay === 'spread') {
+    if (expected.delay !== undefined) {
       const waiting = await queued()
       assert.deepEqual(
         waiting.map(({ seq, type, entry, evidence }) => ({
@@ -204,7 +204,7 @@ export class ChangeWatcher {
         wanted,
       )
       for (const { not_before: due } of waiting) {
-        assert.ok(due > this.#now() - 60_000 && due <= this.#now() + SPREAD_MS)
+        assert.ok(due > this.#now() - 60_000 && due <= this.#now() + DELAYS[expected.delay])
       }
       return
     }

@@ -13,7 +13,7 @@ import {
   vetoBody,
 } from '../../../../test/support/key-operations.ts'
 import { claimBody, startTestService, type TestService } from '../../../../test/support/service.ts'
-import { revokeAgents } from '../../src/agents/manage/revoke-all.ts'
+import { setStatus } from '../../src/agents/changes/set-status.ts'
 import { reactivateOwner, suspendOwner } from '../../src/agents/manage/suspend-owner.ts'
 import { hashToken } from '../../src/secrets/hash-token.ts'
 import { type ChangeType, ChangeWatcher, type Expected, TABLE } from './change-table.ts'
@@ -241,7 +241,7 @@ suite('a change of an agent', () => {
   })
 
   test('of the status of all agents of an owner, who is notified once', async () => {
-    const { ownerId, expect } = await start()
+    const { did, ownerId, expect } = await start()
     const { db } = service.operator
     const deps = { db, now: clock.now }
     const one = { isBulk: true, by: 'operator' } as const
@@ -252,9 +252,12 @@ suite('a change of an agent', () => {
       reactivateOwner(deps, ownerId),
     )
     const types: ChangeType[] = ['agent.revoked', ...GRADE]
-    const deleted = { types, entry: 'invalid', isBulk: true, by: 'owner', delay: 'spread' } as const
+    const deleted = { types, entry: 'invalid', isBulk: true, by: 'owner', delay: 'day' } as const
+    const revoked = { to: 'revoked', reason: 'owner_deleted', setBy: 'owner' } as const
     await expect(deleted, () =>
-      db.write((tx) => revokeAgents(tx, ownerId, 'owner_deleted', clock.now(), 10, 'spread')),
+      db.write((tx) =>
+        setStatus(tx, did.slice(-24), { ...revoked, isBulk: true, delay: 'day' }, clock.now()),
+      ),
     )
   })
 

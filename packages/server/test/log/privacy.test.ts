@@ -14,6 +14,7 @@ import { revokeAll } from '../../src/agents/manage/revoke-all.ts'
 import { readSettings } from '../../src/base/config.ts'
 import { loadPepper } from '../../src/secrets/secrets.ts'
 import { deleteAccount } from '../../src/service/privacy/delete-account.ts'
+import { Erasures } from '../../src/service/privacy/erasures.ts'
 
 const AGENTS = process.env.TEST_TIER === 'quick' ? 300 : ON_POSTGRES ? 2000 : 10_000
 /** Agents of another owner, whose entries are not spread. */
@@ -70,25 +71,26 @@ test('agents of one owner are not linked by the time of their entries, neither a
   const verifiedAt = now
   await verifyOwner(deps, owner, { ...subject, assurance: 'high', expiresAt: null })
   await untilTicked(service, async () => (await queued('grade')) === AGENTS)
-  now += SPREAD_MS + 1
+  now += SPREAD_MS.spread + 1
   await untilLogged(service, begun + AGENTS)
   const graded = (await entriesNow()).slice(AGENTS + CONTROLS)
   assert.deepEqual([...new Set(graded.map(({ type }) => type))], ['grade'])
   assert.equal(new Set(didsOf(graded)).size, AGENTS)
-  assertSpread(graded, verifiedAt, claimOrder)
+  assertSpread(graded, verifiedAt, SPREAD_MS.spread, claimOrder)
 
   const erasedAt = now
-  await deleteAccount({ db, now: () => now }, owner, 'somebody')
+  const erasures = new Erasures(settings.dataDir)
+  await deleteAccount({ ...deps, erasures }, owner, 'somebody')
   assert.equal(await queued('status'), AGENTS)
   const text = await textOfTables(settings)
   assert.ok(!text.includes('label-of-somebody-0\n') && !text.includes(`somebody-${AGENTS - 1}\n`))
-  now += SPREAD_MS + 1
+  now += SPREAD_MS.day + 1
   await untilLogged(service, begun + 2 * AGENTS)
   const revoked = (await entriesNow()).slice(2 * AGENTS + CONTROLS)
   assert.deepEqual([...new Set(revoked.map(({ type }) => type))], ['status'])
   assert.equal(new Set(didsOf(revoked)).size, AGENTS)
-  assertSpread(revoked, erasedAt, claimOrder)
-  assertSpread(revoked, erasedAt, didsOf(graded))
+  assertSpread(revoked, erasedAt, SPREAD_MS.day, claimOrder)
+  assertSpread(revoked, erasedAt, SPREAD_MS.day, didsOf(graded))
   const own = new Set(claimOrder.slice(0, AGENTS).map((did) => did.slice(-24)))
   const open = await db.read
     .selectFrom('log_entries')
@@ -104,7 +106,7 @@ test('agents of one owner are not linked by the time of their entries, neither a
   await untilLogged(service, begun + 2 * AGENTS + CONTROLS)
   const together = (await entriesNow()).slice(3 * AGENTS + CONTROLS)
   assert.equal(together.length, CONTROLS)
-  assert.ok(unevenness(together, revokedAt) > UNEVEN)
+  assert.ok(unevenness(together, revokedAt, SPREAD_MS.spread) > UNEVEN)
   assert.ok(correlation(didsOf(together), claimOrder) > CORRELATED)
 })
 
@@ -117,17 +119,22 @@ type Timed = Pick<AgentEntry, 'at' | 'did'>
 const didsOf = (entries: readonly Timed[]) => entries.map(({ did }) => did)
 
 /** Neither the time nor the order of entries tells that they belong together. */
-function assertSpread(entries: readonly Timed[], changedAt: number, order: readonly string[]) {
-  assert.ok(entries.every(({ at }) => at > changedAt && at <= changedAt + SPREAD_MS))
-  const uneven = unevenness(entries, changedAt)
+function assertSpread(
+  entries: readonly Timed[],
+  changedAt: number,
+  spreadMs: number,
+  order: readonly string[],
+) {
+  assert.ok(entries.every(({ at }) => at > changedAt && at <= changedAt + spreadMs))
+  const uneven = unevenness(entries, changedAt, spreadMs)
   assert.ok(uneven < UNEVEN, `an unevenness of ${uneven}`)
   const correlated = correlation(didsOf(entries), order)
   assert.ok(correlated < CORRELATED, `a correlation of ${correlated}`)
 }
 
-/** How far times are from an even spread over the 15 minutes (Kolmogorov and Smirnov), times the root of their number. */
-function unevenness(entries: readonly Timed[], from: number): number {
-  const times = entries.map(({ at }) => (at - from) / SPREAD_MS).toSorted((a, b) => a - b)
+/** How far times are from an even spread (Kolmogorov and Smirnov), times the root of their number. */
+function unevenness(entries: readonly Timed[], from: number, spreadMs: number): number {
+  const times = entries.map(({ at }) => (at - from) / spreadMs).toSorted((a, b) => a - b)
   const count = times.length
   const distances = times.map((time, i) => Math.max(time - i / count, (i + 1) / count - time))
   return Math.max(...distances) * Math.sqrt(count)

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { CodedError, imitationIn, type VerificationBegun } from '@countersign/protocol'
+import { startOfDay } from '../../base/timestamp.ts'
 import { CallbackRefusal } from '../owners/callback-failure.ts'
 import {
   beginFlow,
@@ -209,14 +210,19 @@ function fetchResult(
   )
 }
 
-const YEAR_MS = 365 * 86_400_000
+const DAY_MS = 86_400_000
+const YEAR_MS = 365 * DAY_MS
 
-/** Whole years end on the same day of the calendar, also if one of them is a leap year. */
+/**
+ * Ends at the start of a day: the end is public with the grade, and its time would tell which agents have one owner. Whole years
+ * end on the same day of the calendar, also if one of them is a leap year.
+ */
 function expiryAfter(verifiedAt: number, validForMs: number | null): number | null {
-  if (validForMs === null || validForMs % YEAR_MS !== 0) {
+  if (validForMs === null || validForMs < 2 * DAY_MS) {
     return validForMs === null ? null : verifiedAt + validForMs
   }
-  const end = new Date(verifiedAt)
+  if (validForMs % YEAR_MS !== 0) return startOfDay(verifiedAt + validForMs)
+  const end = new Date(startOfDay(verifiedAt))
   return end.setUTCFullYear(end.getUTCFullYear() + validForMs / YEAR_MS)
 }
 

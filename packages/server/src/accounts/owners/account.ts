@@ -8,6 +8,7 @@ import {
 import { timestamp } from '../../base/timestamp.ts'
 import type { Db, OwnerRow, PasskeyRow, Tx } from '../../database/database.ts'
 import { appendEvent } from '../../database/event-table.ts'
+import type { Pepper } from '../../secrets/secrets.ts'
 import { assertOwnerNotSuspended } from '../owner-suspension.ts'
 import { ownerById, updateOwner } from '../owner-table.ts'
 import type { OwnerDeps } from '../providers/providers.ts'
@@ -29,7 +30,7 @@ import {
  *   ended, FORBIDDEN if the owner is suspended
  */
 export async function editAccount(
-  { db, site, now }: Pick<OwnerDeps, 'db' | 'site' | 'now'>,
+  { db, site, pepper, now }: Pick<OwnerDeps, 'db' | 'site' | 'pepper' | 'now'>,
   session: Session,
   { username, displayName }: AccountPatch,
 ): Promise<OwnerRow> {
@@ -42,7 +43,7 @@ export async function editAccount(
     await assertOwnerNotSuspended(tx.db, ownerId)
     const at = now()
     const before = (await ownerById(tx.db, ownerId)) as OwnerRow
-    if (username !== undefined) await changeUsername(tx, before, username, at)
+    if (username !== undefined) await changeUsername(tx, pepper, before, username, at)
     if (displayName !== undefined) await updateOwner(tx, ownerId, { display_name: displayName })
     const isChanged =
       (username ?? before.username) !== before.username ||
@@ -57,11 +58,12 @@ export async function editAccount(
 
 async function changeUsername(
   tx: Tx,
+  pepper: Pepper,
   owner: OwnerRow,
   username: string,
   at: number,
 ): Promise<void> {
-  await assertUsernameAvailable(tx, username, owner.id, at)
+  await assertUsernameAvailable(tx, pepper, username, owner.id, at)
   const username_skeleton = usernameSkeleton(username)
   if (username_skeleton !== usernameSkeleton(owner.username)) {
     const released = {
@@ -70,7 +72,7 @@ async function changeUsername(
       ownerId: owner.id,
       at,
     } as const
-    await quarantineUsername(tx, released)
+    await quarantineUsername(tx, pepper, released)
   }
   await updateOwner(tx, owner.id, { username, username_skeleton })
 }

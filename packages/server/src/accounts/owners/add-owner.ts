@@ -7,12 +7,14 @@ import {
   usernameSkeleton,
 } from '@countersign/protocol'
 import type { Database, OwnerRow, Tx } from '../../database/database.ts'
+import type { Pepper } from '../../secrets/secrets.ts'
 import { insertOwner, ownerBySkeleton } from '../owner-table.ts'
 import { assertNotInQuarantine } from '../username-quarantine.ts'
 
 export interface AddOwnerDeps {
   readonly db: Database
   readonly naming: Naming
+  readonly pepper: Pepper
   readonly now: () => number
 }
 
@@ -27,7 +29,7 @@ export interface NewOwner {
  */
 export async function addOwner(deps: AddOwnerDeps, owner: NewOwner): Promise<OwnerRow> {
   validateOwnerNames(deps.naming, owner)
-  return deps.db.write((tx) => insertNewOwner(tx, owner, deps.now()))
+  return deps.db.write((tx) => insertNewOwner(tx, deps.pepper, owner, deps.now()))
 }
 
 /** @throws CodedError VALIDATION_ERROR if a name is malformed or the username is reserved */
@@ -47,8 +49,13 @@ export function validateOwnerNames(naming: Naming, { username, displayName }: Ne
  * @param at milliseconds since the Unix epoch
  * @throws CodedError VALIDATION_ERROR if the username or a lookalike is taken
  */
-export async function insertNewOwner(tx: Tx, owner: NewOwner, at: number): Promise<OwnerRow> {
-  await assertUsernameAvailable(tx, owner.username, null, at)
+export async function insertNewOwner(
+  tx: Tx,
+  pepper: Pepper,
+  owner: NewOwner,
+  at: number,
+): Promise<OwnerRow> {
+  await assertUsernameAvailable(tx, pepper, owner.username, null, at)
   return insertOwner(tx, {
     username: owner.username,
     display_name: owner.displayName,
@@ -64,11 +71,12 @@ export async function insertNewOwner(tx: Tx, owner: NewOwner, at: number): Promi
  */
 export async function assertUsernameAvailable(
   tx: Pick<Tx, 'db'>,
+  pepper: Pepper,
   username: string,
   ownerId: number | null,
   at: number,
 ): Promise<void> {
-  await assertNotInQuarantine(tx.db, { namespace: 'owner', username, ownerId, at })
+  await assertNotInQuarantine(tx.db, pepper, { namespace: 'owner', username, ownerId, at })
   const taken = await ownerBySkeleton(tx.db, usernameSkeleton(username))
   if (taken === undefined || taken.id === ownerId) return
   throw new CodedError(

@@ -99,7 +99,7 @@ export async function signUpWithProvider(
     const at = deps.now()
     // Deleted in the same transaction: if the username is taken, the flow stays, and the owner can choose another.
     if ((await deleteFlow(tx, hash)) === undefined) throw alreadyLinked()
-    const owner = await insertNewOwner(tx, request, at)
+    const owner = await insertNewOwner(tx, deps.pepper, request, at)
     const linked = await insertSignInIdentity(tx, {
       provider: provider as string,
       subject_hash: Buffer.from(state.subjectHash, 'base64url'),

@@ -33,7 +33,13 @@ export async function beginSignUp(
 ): Promise<{ options: Record<string, unknown>; token: string }> {
   const relyingParty = relyingPartyFor(deps)
   validateOwnerNames(deps.site.naming, request)
-  await assertUsernameAvailable({ db: deps.db.read }, request.username, null, deps.now())
+  await assertUsernameAvailable(
+    { db: deps.db.read },
+    deps.pepper,
+    request.username,
+    null,
+    deps.now(),
+  )
   const handle = deps.randomBytes(32)
   const challenge = deps.randomBytes(32)
   const options = await registrationOptions(relyingParty, { ...request, handle }, challenge, [])
@@ -63,7 +69,7 @@ export async function completeSignUp(
   const { codes, hashes } = newRecoveryCodes(deps.randomBytes)
   return deps.db.write(async (tx) => {
     const at = deps.now()
-    const owner = await insertNewOwner(tx, state, at)
+    const owner = await insertNewOwner(tx, deps.pepper, state, at)
     await setUserHandle(tx, owner.id, state.handle)
     await storePasskey(tx, { id: owner.id, name: made.name ?? FIRST_PASSKEY_NAME, at }, credential)
     await replaceRecoveryCodes(tx, owner.id, hashes, at)

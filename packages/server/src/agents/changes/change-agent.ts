@@ -27,7 +27,7 @@ import {
 import { currentEntry } from './status-entry-table.ts'
 
 /** Entries that follow from a change of the owner are spread over this time, so that they do not link the owner's agents. */
-export const SPREAD_MS = 15 * 60 * 1000
+export const SPREAD_MS = { spread: 15 * 60 * 1000, day: 24 * 3_600_000 } as const
 
 /** A change of an agent that was written in this transaction. */
 export type Changed = AppliedChange<Change, AgentRow>
@@ -165,17 +165,19 @@ async function writeStatusColumns(
   tx: Tx,
   before: AgentRow,
   to: AgentRow['status'],
-  { reason, setBy }: Pick<StatusChange, 'reason' | 'setBy'>,
+  { reason, setBy, isBulk = false }: Pick<StatusChange, 'reason' | 'setBy'> & { isBulk?: boolean },
   { version, at }: When,
 ): Promise<AgentRow> {
   const { tail, status: from, seq } = before
-  await updateStatus(tx, { tail, from, to, reason, setBy, at, version })
+  const time = isBulk ? 'day' : 'exact'
+  await updateStatus(tx, { tail, from, to, reason, setBy, at, time, version })
   return {
     ...before,
     status: to,
     status_reason: reason,
     status_set_by: setBy,
     status_changed_at: at,
+    status_time: time,
     updated_at: at,
     version,
     pair_slot: to === 'revoked' ? seq : 0,
@@ -228,7 +230,7 @@ async function loseKey(
 
 /** The earliest time of an entry, in milliseconds since 1970; 0: at once. */
 function notBefore(delay: LogDelay, at: number): number {
-  return delay === 'spread' ? at + 1 + randomInt(SPREAD_MS) : 0
+  return delay === 'none' ? 0 : at + 1 + randomInt(SPREAD_MS[delay])
 }
 
 /**

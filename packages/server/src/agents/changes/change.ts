@@ -65,8 +65,11 @@ export interface LostKey {
   readonly changedBy: KeyChange
 }
 
-/** `spread`: agents of the owner have the same change at this moment. Entries of the log at the same time would link them. */
-export type LogDelay = 'none' | 'spread'
+/**
+ * `spread`, over 15 minutes: agents of the owner have the same change at this moment. Entries of the log at the same time would
+ * link them. `day`: over 24 hours, if nothing of the owner is to be left.
+ */
+export type LogDelay = 'none' | 'spread' | 'day'
 
 /** Does not compile if a type of event has no change. */
 export type ChangeType = AgentEventType
@@ -76,9 +79,9 @@ export interface StatusSet<Type> {
   /** A machine-readable word, or null. */
   readonly reason: string | null
   readonly setBy: StatusActor
-  /** One of many: the caller notifies the owner of all of them at once. */
+  /** One of many: the caller notifies the owner of all of them at once, and the public time of the change is a day. */
   readonly isBulk?: boolean
-  /** `spread`: it follows from the deletion of the owner's account. Default: `none`. */
+  /** `day`: it follows from the deletion of the owner's account. Default: `none`. */
   readonly delay?: LogDelay
   /** What the transparency log commits to besides the reason, such as a signature of the agent. */
   readonly evidence?: JsonValue

@@ -98,6 +98,7 @@ export async function liftKeySuspension(
  * Reactivates an agent whose suspension by the operator was lifted. If something else holds it, it stays suspended, with
  * that as its reason.
  * @param reason recorded if the agent becomes active
+ * @param isBulk whether it is one of many agents of an owner
  * @returns whether it became active
  */
 export async function resume(
@@ -105,14 +106,16 @@ export async function resume(
   agent: AgentRow,
   reason: string | null,
   at: number,
+  isBulk = false,
 ): Promise<boolean> {
   const hold = await holdOf(tx.db, agent)
   if (hold === null) {
-    await setStatus(tx, agent.tail, { to: 'active', reason, setBy: 'operator' }, at)
+    await setStatus(tx, agent.tail, { to: 'active', reason, setBy: 'operator', isBulk }, at)
     return true
   }
   if (hold.reason !== agent.status_reason || hold.setBy !== agent.status_set_by) {
-    await setStatus(tx, agent.tail, { to: 'suspended', reason: hold.reason, setBy: hold.setBy }, at)
+    const held = { to: 'suspended', reason: hold.reason, setBy: hold.setBy, isBulk } as const
+    await setStatus(tx, agent.tail, held, at)
   }
   return false
 }

@@ -170,6 +170,15 @@ export async function setCertifiedState(
     .execute()
 }
 
+/** Erases which verification the certificates of agents have stated. */
+export async function eraseCertifiedIdentity(tx: Tx, tails: readonly string[]): Promise<void> {
+  await tx.db
+    .updateTable('status_entries')
+    .set({ identity_method: null, assurance: null })
+    .where('tail', 'in', tails)
+    .execute()
+}
+
 /** Makes an entry invalid and allocates another one for the same agent. */
 export async function replaceEntry(
   tx: Tx,

@@ -194,6 +194,7 @@ const insert = prepared<NewAgent, object>((db, param) =>
     renounce_final_at: null,
     claimed_at: param('claimed_at'),
     status_changed_at: param('claimed_at'),
+    status_time: 'exact',
     updated_at: param('claimed_at'),
     version: param('seq'),
     username: null,

@@ -82,30 +82,26 @@ export function agentEventsAfter(
   return claims.unionAll(others).orderBy('seq').limit(limit).execute()
 }
 
-/** Events whose payloads contain text by owners, or addresses of their agents. */
-const IDENTIFYING_EVENT_TYPES = [
-  'agent.updated',
-  'channel.verified',
-  'channel.stale',
-  'channel.removed',
-] as const
+/** Erases the payloads and the owner of all events of some agents. Only their types, times and agents remain. */
+export async function eraseEventsOfAgents(
+  tx: Tx,
+  agents: readonly { readonly tail: string; readonly seq: number }[],
+): Promise<void> {
+  const tails = agents.map(({ tail }) => tail)
+  const claims = agents.map(({ seq }) => seq)
+  const events = tx.db.updateTable('events').set(ERASED)
+  await events.where('tail', 'in', tails).where(notClaimed).execute()
+  await events.where('seq', 'in', claims).execute()
+}
 
-/** Replaces the payloads that could identify an owner by `{"erased":true}`. The events themselves remain. */
-export async function erasePayloads(tx: Tx, ownerId: number): Promise<void> {
-  const erased = { payload: JSON.stringify({ erased: true }) }
-  const tails = tx.db.selectFrom('agents').select('tail').where('owner_id', '=', ownerId)
+/** Erases the payloads and the owner of all events of an owner that concern no agent. */
+export async function eraseEventsOfOwner(tx: Tx, ownerId: number): Promise<void> {
   await tx.db
     .updateTable('events')
-    .set(erased)
-    .where('tail', 'in', tails)
-    .where(notClaimed)
-    .where('type', 'in', IDENTIFYING_EVENT_TYPES)
-    .execute()
-  await tx.db
-    .updateTable('events')
-    .set(erased)
+    .set(ERASED)
     .where('owner_id', '=', ownerId)
     .where('tail', 'is', null)
-    .where('type', '=', 'owner.updated')
     .execute()
 }
+
+const ERASED = { payload: '{}', owner_id: null }

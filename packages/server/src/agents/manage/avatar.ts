@@ -9,7 +9,7 @@ import { AvatarEncoder, type Crop, type ImageFault, ImageRejected } from './avat
 import { getOwnAgent } from './own-agent.ts'
 import { writeProfile } from './update-profile.ts'
 
-type AvatarDeps = Pick<CoreDeps, 'db' | 'site' | 'now'>
+type AvatarDeps = Pick<CoreDeps, 'db' | 'site' | 'pepper' | 'now'>
 
 const ERRORS: Readonly<Record<ImageFault, ConstructorParameters<typeof CodedError>>> = {
   'unsupported-format': ['UNSUPPORTED_MEDIA_TYPE', 'The file is not a PNG, JPEG or WebP picture.'],
@@ -45,7 +45,7 @@ export class Avatars {
     bytes: Uint8Array,
     crop: Crop | null,
   ): Promise<OwnerAgent> {
-    const { db, site, now } = this.#deps
+    const { db, site, pepper, now } = this.#deps
     const tail = tailOf(site.naming, reference)
     await requireOwn(db.read, ownerId, tail)
     const webp = await this.#encoder.encode(bytes, crop).catch((error) => {
@@ -54,7 +54,7 @@ export class Avatars {
     const avatar = createHash('sha256').update(webp).digest('base64url').slice(0, 16)
     await db.write(async (tx) => {
       await assertOwnerNotSuspended(tx.db, ownerId)
-      await writeProfile(tx, await requireOwn(tx.db, ownerId, tail), { avatar }, now())
+      await writeProfile(tx, pepper, await requireOwn(tx.db, ownerId, tail), { avatar }, now())
       await upsertAvatar(tx, tail, webp)
     })
     return afterCommit(() => getOwnAgent(this.#deps, ownerId, tail))
@@ -66,10 +66,16 @@ export class Avatars {
    * @throws CodedError VALIDATION_ERROR, NOT_FOUND
    */
   async remove(ownerId: number, reference: string): Promise<OwnerAgent> {
-    const { db, site, now } = this.#deps
+    const { db, site, pepper, now } = this.#deps
     const tail = tailOf(site.naming, reference)
     await db.write(async (tx) => {
-      await writeProfile(tx, await requireOwn(tx.db, ownerId, tail), { avatar: null }, now())
+      await writeProfile(
+        tx,
+        pepper,
+        await requireOwn(tx.db, ownerId, tail),
+        { avatar: null },
+        now(),
+      )
       await deleteAvatar(tx, tail)
     })
     return afterCommit(() => getOwnAgent(this.#deps, ownerId, tail))

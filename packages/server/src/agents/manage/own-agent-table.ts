@@ -91,22 +91,27 @@ export function unrevokedAgents(db: Db, ownerId: number, limit: number): Promise
   return selectUnrevoked(db, { ownerId, limit })
 }
 
-/** The agents of an owner that have a username, display name, description or avatar, oldest first. */
-export function agentsWithProfile(db: Db, ownerId: number, limit: number): Promise<AgentRow[]> {
+/** Agents of an owner, oldest first. */
+export function oldestAgents(db: Db, ownerId: number, limit: number): Promise<AgentRow[]> {
   return db
     .selectFrom('agents')
     .selectAll()
     .where('owner_id', '=', ownerId)
-    .where((eb) =>
-      eb.or([
-        eb('username', 'is not', null),
-        eb('display_name', 'is not', null),
-        eb('description', 'is not', null),
-        eb('avatar', 'is not', null),
-      ]),
-    )
     .orderBy('seq')
     .limit(limit)
+    .execute()
+}
+
+/** Replaces the label and the owner of agents, and deletes their last signature over their key set. */
+export async function anonymizeAgents(
+  tx: Tx,
+  tails: readonly string[],
+  anonymous: Pick<AgentRow, 'agent_id' | 'owner_id'>,
+): Promise<void> {
+  await tx.db
+    .updateTable('agents')
+    .set({ ...anonymous, directory_proof: null })
+    .where('tail', 'in', tails)
     .execute()
 }
 

@@ -3,7 +3,6 @@ import { appendNotification } from '../../accounts/notifications/notify-owner.ts
 import { ownerById } from '../../accounts/owner-table.ts'
 import type { OwnerRow, Tx } from '../../database/database.ts'
 import type { CoreDeps } from '../../secrets/core-deps.ts'
-import type { LogDelay } from '../changes/change.ts'
 import { revokeAgent } from '../changes/set-status.ts'
 import { unrevokedAgents } from './own-agent-table.ts'
 
@@ -51,7 +50,6 @@ async function notifyOfRevocations(
  * Revokes agents of an owner within the caller's transaction, oldest first.
  * @param at milliseconds since the Unix epoch
  * @param limit of agents; burning a key may revoke further ones
- * @param delay `spread` if it follows from the deletion of the account
  * @returns the number of agents revoked
  */
 export async function revokeAgents(
@@ -60,13 +58,12 @@ export async function revokeAgents(
   reason: string | null,
   at: number,
   limit: number,
-  delay: LogDelay = 'none',
 ): Promise<number> {
   const agents = await unrevokedAgents(tx.db, ownerId, limit)
   const revoked = new Set<string>()
   for (const agent of agents) {
     if (revoked.has(agent.tail)) continue
-    const revocation = { reason, setBy: 'owner', isBulk: true, delay } as const
+    const revocation = { reason, setBy: 'owner', isBulk: true } as const
     for (const tail of await revokeAgent(tx, agent, revocation, at)) revoked.add(tail)
   }
   return revoked.size

@@ -118,7 +118,7 @@ async function resumeBatch(
 ): Promise<{ readonly reactivated: number; readonly last: number | null }> {
   const agents = await agentsSuspendedWithOwner(tx.db, ownerId, after, BATCH_SIZE)
   let reactivated = 0
-  for (const agent of agents) if (await resume(tx, agent, null, at)) reactivated += 1
+  for (const agent of agents) if (await resume(tx, agent, null, at, true)) reactivated += 1
   return { reactivated, last: agents.at(-1)?.seq ?? null }
 }
 

@@ -11,6 +11,7 @@ import { assertNotInQuarantine, quarantineUsername } from '../../accounts/userna
 import type { AgentRow, Tx } from '../../database/database.ts'
 import { afterCommit } from '../../http/errors.ts'
 import type { CoreDeps } from '../../secrets/core-deps.ts'
+import type { Pepper } from '../../secrets/secrets.ts'
 import { agentBySkeleton, tailOfUsername } from '../agent-table.ts'
 import { changeAgent, UsernameTaken } from '../changes/change-agent.ts'
 import { changesOfProfile } from '../changes/changes.ts'
@@ -27,6 +28,7 @@ import type { ProfileColumns } from './own-agent-table.ts'
  */
 export async function writeProfile(
   tx: Tx,
+  pepper: Pepper,
   row: AgentRow,
   profile: Partial<ProfileColumns>,
   at: number,
@@ -45,12 +47,13 @@ export async function writeProfile(
     if (error instanceof UsernameTaken) return false
     throw error
   }
-  await quarantineReleased(tx, row, profile.username, at)
+  await quarantineReleased(tx, pepper, row, profile.username, at)
   return true
 }
 
 async function quarantineReleased(
   tx: Tx,
+  pepper: Pepper,
   row: AgentRow,
   username: string | null | undefined,
   at: number,
@@ -63,7 +66,7 @@ async function quarantineReleased(
     ownerId: row.owner_id,
     at,
   } as const
-  await quarantineUsername(tx, released)
+  await quarantineUsername(tx, pepper, released)
 }
 
 /**
@@ -75,12 +78,13 @@ async function quarantineReleased(
  *   owner, or the agent is revoked; NOT_FOUND; FORBIDDEN if it adds anything while the owner is suspended
  */
 export async function updateProfile(
-  deps: Pick<CoreDeps, 'db' | 'site' | 'now'>,
+  deps: Pick<CoreDeps, 'db' | 'site' | 'pepper' | 'now'>,
   ownerId: number,
   reference: string,
   patch: AgentPatch,
 ): Promise<OwnerAgent> {
   const { naming } = deps.site
+  const { pepper } = deps
   const tail = tailOf(naming, reference)
   const { username } = patch
   if (typeof username === 'string') requireUsername(naming, username)
@@ -93,10 +97,10 @@ export async function updateProfile(
     }
     if (typeof username === 'string') {
       const claim = { namespace: 'agent', username, ownerId, at: deps.now() } as const
-      await assertNotInQuarantine(tx.db, claim)
-      await releaseRevokedUsername(tx, row, username, deps.now())
+      await assertNotInQuarantine(tx.db, pepper, claim)
+      await releaseRevokedUsername(tx, pepper, row, username, deps.now())
     }
-    if (await writeProfile(tx, row, columnsOf(patch), deps.now())) return
+    if (await writeProfile(tx, pepper, row, columnsOf(patch), deps.now())) return
     throw await usernameTakenError(tx, username ?? '')
   })
   return afterCommit(() => getOwnAgent(deps, ownerId, tail))
@@ -108,6 +112,7 @@ export async function updateProfile(
  */
 async function releaseRevokedUsername(
   tx: Tx,
+  pepper: Pepper,
   row: AgentRow,
   username: string,
   at: number,
@@ -115,7 +120,7 @@ async function releaseRevokedUsername(
   if (row.status === 'revoked') return
   const former = await agentBySkeleton(tx.db, usernameSkeleton(username))
   if (former?.status !== 'revoked' || former.owner_id !== row.owner_id) return
-  await writeProfile(tx, former, { username: null, username_skeleton: null }, at)
+  await writeProfile(tx, pepper, former, { username: null, username_skeleton: null }, at)
 }
 
 function columnsOf({ displayName, username, description }: AgentPatch): Partial<ProfileColumns> {

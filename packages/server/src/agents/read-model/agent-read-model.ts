@@ -1,4 +1,5 @@
 import type { AgentReference, Tail } from '@countersign/protocol'
+import { DELETED_OWNER_ID } from '../../accounts/owner-table.ts'
 import { type Database, type Db, type EventRow, StorageFailure } from '../../database/database.ts'
 import type { Replica } from '../../database/postgres/replica.ts'
 import type { AgentRecord, AgentView, OwnerRecord } from '../agent-record.ts'
@@ -218,13 +219,17 @@ export class AgentReadModel {
     })
   }
 
-  /** Drops all data. Lookups read from the database until everything is loaded again. */
   #reset(): void {
+    this.#drop()
+    for (const listener of this.#resetListeners) listener()
+  }
+
+  /** Drops all data. Lookups read from the database until everything is loaded again. */
+  #drop(): void {
     this.#complete = false
     this.#agents = new AgentIndex(this.#limit, this.#randomBytes)
     this.#owners = new OwnerCache(this.#limit)
     setImmediate(() => this.#reload())
-    for (const listener of this.#resetListeners) listener()
   }
 
   /** A claim's event contains the whole new agent. For other events, the changed rows are read, each once. */
@@ -233,14 +238,21 @@ export class AgentReadModel {
     const owners = new Set<number>()
     for (const event of events) {
       const { type, tail, owner_id } = event
-      if (type === 'agent.claimed') this.#agents.upsert(recordOfClaim(event))
+      const claimed = type === 'agent.claimed' ? recordOfClaim(event) : null
+      if (claimed !== null) this.#agents.upsert(claimed)
       else if (tail !== null) tails.add(tail)
       if (type.startsWith('owner.') && owner_id !== null) owners.add(owner_id)
     }
+    const deleted = events.filter(({ type }) => type === 'owner.deleted')
     this.#filler.recordChanges(tails, owners)
     for (const record of await loadRecords(this.#eventReader, [...tails]))
       this.#agents.upsert(record)
     for (const id of owners) this.#owners.set(await loadOwner(this.#eventReader, id))
+    for (const { owner_id: id } of deleted) {
+      if (id !== null) this.#agents.moveOwner(id, DELETED_OWNER_ID)
+    }
+    // This node was cut off for so long that the event no longer says whose names are in memory.
+    if (deleted.some(({ owner_id }) => owner_id === null)) this.#drop()
   }
 
   async #agentOf(reference: AgentReference): Promise<AgentRecord | null> {

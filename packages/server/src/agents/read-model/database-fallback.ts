@@ -45,7 +45,6 @@ export class DatabaseFallback {
     return endOfKey(this.#primary, publicKey)
   }
 
-  /** @throws Error if there is no such owner */
   async owner(id: number): Promise<OwnerRecord> {
     return (await this.#read((db) => findOwner(db, id), isFound)) ?? loadOwner(this.#primary, id)
   }

@@ -1,5 +1,6 @@
 import { ASSURANCES, type VerificationEvidence } from '@countersign/protocol'
-import type { OwnerRecord } from '../agent-record.ts'
+import { DELETED_OWNER_ID } from '../../accounts/owner-table.ts'
+import { DELETED_OWNER, type OwnerRecord } from '../agent-record.ts'
 
 /** Words per owner, 32 bytes, with the strongest verification's provider, assurance and times. */
 const OWNER_WORDS = 8
@@ -42,6 +43,7 @@ export class OwnerCache {
 
   /** A view of the owner's slot that decodes each member when it is read. Valid until the next change. */
   peek(id: number): OwnerRecord | undefined {
+    if (id === DELETED_OWNER_ID) return DELETED_OWNER
     const slot = id % this.#limit
     return this.#words[slot * OWNER_WORDS + WORD.id] === id
       ? new SlotOwner(id, slot, this)

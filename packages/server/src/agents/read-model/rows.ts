@@ -11,18 +11,24 @@ import {
   verificationsOfOwner,
 } from '../../accounts/verification-table.ts'
 import type { AgentRow, Db, EventRow } from '../../database/database.ts'
-import { type AgentRecord, initialProfile, type OwnerRecord } from '../agent-record.ts'
+import {
+  type AgentRecord,
+  DELETED_OWNER,
+  initialProfile,
+  type OwnerRecord,
+} from '../agent-record.ts'
 import { agentsByTails } from '../agent-table.ts'
 import { isKeyLost } from '../keys/key-table.ts'
 import { type ProvenChannelRow, provenChannels, provenChannelsOf } from '../proven-channel-table.ts'
 
-/** The record of a new agent, from the event of its claim. */
-export function recordOfClaim({ seq, at, tail, owner_id, payload }: EventRow): AgentRecord {
+/** The record of a new agent, from the event of its claim. Null: erased with the owner's account, so the row must be read. */
+export function recordOfClaim({ seq, at, tail, owner_id, payload }: EventRow): AgentRecord | null {
+  if (owner_id === null) return null
   const { publicKey } = JSON.parse(payload) as { publicKey: string }
   return {
     tail: tail as Tail,
     publicKey: decodeKey(publicKey) as Uint8Array,
-    ownerId: owner_id as number,
+    ownerId: owner_id,
     seq,
     version: seq,
     status: 'active',
@@ -47,6 +53,7 @@ export function recordOf(row: AgentRow, channels: readonly ProvenChannelRow[]): 
       isKeyLost: isKeyLost(row),
       statusReason: row.status_reason,
       statusChangedAt: row.status_changed_at,
+      statusTime: row.status_time,
       updatedAt: row.updated_at,
       username: row.username,
       displayName: row.display_name,
@@ -110,9 +117,7 @@ export async function findOwner(db: Db, id: number): Promise<OwnerRecord | null>
   return row === undefined ? null : ownerRecordOf(row, await verificationsOfOwner(db, id))
 }
 
-/** @throws Error if there is no such owner: a foreign key guarantees one for every agent */
+/** The owner of an agent. A foreign key guarantees one, so an owner who is missing has deleted the account since the agent was read. */
 export async function loadOwner(db: Db, id: number): Promise<OwnerRecord> {
-  const owner = await findOwner(db, id)
-  if (owner === null) throw new Error(`owner ${id} is missing`)
-  return owner
+  return (await findOwner(db, id)) ?? { ...DELETED_OWNER, id }
 }

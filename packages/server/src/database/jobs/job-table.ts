@@ -15,6 +15,29 @@ export async function scheduleJob(
     .execute()
 }
 
+/** Inserts a job, or gives the one with the same ID another subject: it stays due since then, and its present run does not end it. */
+export async function renewJob(tx: Tx, job: Omit<JobRow, 'attempts' | 'due_since'>): Promise<void> {
+  await tx.db
+    .insertInto('jobs')
+    .values({ ...job, attempts: 0, due_since: null })
+    .onConflict((conflict) => conflict.column('id').doUpdateSet({ subject: job.subject }))
+    .execute()
+}
+
+/** The jobs whose ids start with a prefix. */
+export function jobsByPrefix(db: Db, prefix: string): Promise<JobRow[]> {
+  return db
+    .selectFrom('jobs')
+    .selectAll()
+    .where('id', '>=', prefix)
+    .where('id', '<', `${prefix}\uffff`)
+    .execute()
+}
+
+export function jobById(db: Db, id: string): Promise<JobRow | undefined> {
+  return db.selectFrom('jobs').selectAll().where('id', '=', id).executeTakeFirst()
+}
+
 /** Deletes a job in order to run it. @returns false if another node has taken or replaced it since it was read */
 export async function takeJob(tx: Tx, job: JobRow): Promise<boolean> {
   const taken = await tx.db

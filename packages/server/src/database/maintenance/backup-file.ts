@@ -1,5 +1,5 @@
-import { chmodSync, renameSync, rmSync } from 'node:fs'
-import { backup, DatabaseSync } from 'node:sqlite'
+import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
 import { isUnreleased, unknownMigrations } from '../migrate.ts'
 import { openConnection } from '../sqlite/connection.ts'
 import { integrityFault } from '../sqlite/sqlite-damage.ts'
@@ -19,8 +19,8 @@ export interface FileContents {
 }
 
 /**
- * Writes a consistent copy to a new file, while others read and write the database. The copy gets its name only after it
- * has been checked.
+ * Writes a consistent copy to a new file, while others read and write the database. The copy is made of the rows, so that it has
+ * nothing of those that were deleted. It gets its name only after it has been checked.
  * @param verify a further check of the copy, which throws what is wrong
  * @throws NotABackupError if the copy is damaged, most often because the database is
  */
@@ -33,12 +33,12 @@ export async function backupFile(
   removeFile(draft)
   const connection = openConnection(file)
   try {
-    // Reads one snapshot. Otherwise SQLite would restart the copy whenever another process writes.
-    connection.exec('BEGIN')
     const before = lastEvent(connection)
-    await backup(connection, draft)
-    chmodSync(draft, 0o600)
+    // SQLite would make the file with the rights of the umask. It takes an empty one.
+    writeFileSync(draft, '', { mode: 0o600 })
+    copyRows(connection, draft)
     disableWal(draft)
+    syncFile(draft)
     const contents = inspectBackup(draft)
     if (contents.lastEvent < before) throw new NotABackupError('The copy is incomplete.')
     await verify(draft)
@@ -47,6 +47,24 @@ export async function backupFile(
   } finally {
     connection.close()
     removeFile(draft)
+  }
+}
+
+function copyRows(connection: DatabaseSync, target: string): void {
+  try {
+    connection.prepare('VACUUM INTO ?').run(target)
+  } catch (cause) {
+    if (isDamage(cause)) throw new NotABackupError('The file is damaged.', { cause })
+    throw cause
+  }
+}
+
+function syncFile(file: string): void {
+  const fd = openSync(file, 'r')
+  try {
+    fsyncSync(fd)
+  } finally {
+    closeSync(fd)
   }
 }
 

@@ -64,6 +64,7 @@ function syncDirectory(directory: string): void {
 function forgetEpoch(draft: string): void {
   const copy = new DatabaseSync(draft)
   try {
+    copy.exec('PRAGMA secure_delete = ON')
     copy.prepare('DELETE FROM settings WHERE name = ?').run(EPOCH_SETTING)
   } finally {
     copy.close()

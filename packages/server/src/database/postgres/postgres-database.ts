@@ -35,7 +35,10 @@ const MIN_VERSION = 150_000
 
 const COLUMN_TYPES = { bytes: 'bytea', id: 'bigint', text: 'text collate "C"' } as const
 
-/** Migrations and imports may take long. */
+/** Advisory lock of the node that vacuums after an erasure: the ASCII codes of "csgv". */
+const VACUUM_LOCK = 0x63736776
+
+/** Migrations, imports and vacuums may take long. */
 const NO_TIMEOUTS = {
   query_timeout: 0,
   lock_timeout: 0,
@@ -132,6 +135,7 @@ class PostgresDatabase implements Database {
   readonly read: Db
   readonly pointReads: Db
   readonly eventReader: Db
+  readonly #hosts: Hosts
   readonly #writer: PostgresWriter
   readonly #commits: GroupCommit
   readonly #listener: PostgresListener
@@ -142,6 +146,7 @@ class PostgresDatabase implements Database {
 
   constructor(url: string, effects: Effects) {
     const hosts = new Hosts(url)
+    this.#hosts = hosts
     this.read = kyselyOverPool(hosts, READERS)
     this.pointReads = kyselyOverPool(hosts, POINT_READERS)
     this.eventReader = kyselyOverPool(hosts, EVENT_READER)
@@ -166,6 +171,20 @@ class PostgresDatabase implements Database {
 
   writeBatched<I, T>(batch: Batch<I, T>, item: I): Promise<T> {
     return this.#commits.writeBatched(batch, item)
+  }
+
+  /** One node at a time: a second vacuum of the same tables would only repeat the first. */
+  async removeDeleted(tables: readonly string[]): Promise<boolean> {
+    const client = await connectPrimary(this.#hosts, NO_TIMEOUTS)
+    try {
+      const lock = `select pg_try_advisory_lock(${VACUUM_LOCK}) as taken`
+      const [locked] = await executeScript(client, lock)
+      if (locked?.rows[0]?.taken !== true) return false
+      await executeScript(client, `vacuum ${tables.join(', ')}`)
+      return true
+    } finally {
+      await endClient(client)
+    }
   }
 
   get connections(): ConnectionStats {

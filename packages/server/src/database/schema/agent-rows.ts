@@ -40,6 +40,8 @@ export interface AgentRow {
   renounce_final_at: number | null
   claimed_at: number
   status_changed_at: number
+  /** `day`: the public sees only the day of the last change, since many agents changed at once. */
+  status_time: 'exact' | 'day'
   updated_at: number
   /** The sequence number of the last event about this agent. */
   version: number

@@ -11,7 +11,7 @@ export interface OwnerRow {
   username_skeleton: string | null
   /** The user handle of WebAuthn section 5.4.3: random, base64url. Null before the first passkey. */
   user_handle: string | null
-  /** A deleted owner's row stays, without its name, because revoked agents refer to it. */
+  /** Set only in the row of deleted owners, to which their revoked agents refer. */
   deleted_at: number | null
   /** Since when the operator has suspended the owner; null: not suspended. */
   suspended_at: number | null
@@ -41,9 +41,9 @@ export interface IdentityVerificationRow {
 
 /** A username that was given up. Until `available_at`, only its previous owner can take it or a lookalike. */
 export interface ReleasedUsernameRow {
-  /** SHA-256 of the namespace and the skeleton, so that names of deleted accounts are not stored. */
+  /** Keyed hash of the namespace and the skeleton, so that names of deleted accounts are not stored. */
   hash: Uint8Array
-  /** The previous owner; of an agent's username, the owner of the agent. */
+  /** The previous owner; of an agent's username, the owner of the agent. 0: deleted since. */
   owner_id: number
   available_at: number
 }

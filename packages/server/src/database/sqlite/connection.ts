@@ -53,6 +53,8 @@ export function openConnection(file: string, options: { readOnly?: boolean } = {
   if (!options.readOnly) {
     connection.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
     connection.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
+    // Deleted bytes are overwritten. With FAST, those of pages that become free would stay in the file.
+    connection.exec('PRAGMA secure_delete = ON')
   }
   return connection
 }

@@ -102,6 +102,18 @@ class SqliteDatabase implements Database {
     return this.#commits.writeBatched(batch, item)
   }
 
+  /** Fails while another process writes, or reads what the write-ahead log has: a backup, for example. */
+  removeDeleted(): Promise<boolean> {
+    return this.#commits.between(async () => {
+      await this.#turn.acquire()
+      try {
+        return this.#writing.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get()?.busy === 0
+      } finally {
+        this.#turn.release(false)
+      }
+    })
+  }
+
   get connections(): null {
     return null
   }

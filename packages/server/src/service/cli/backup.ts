@@ -16,6 +16,7 @@ import { migrateFile } from '../../database/sqlite/sqlite-database.ts'
 import { LogAnchor } from '../../log/anchor.ts'
 import { haltOf } from '../../log/halted.ts'
 import { verifyStored } from '../../log/verify-stored.ts'
+import { Erasures } from '../privacy/erasures.ts'
 import { withData } from './command-context.ts'
 import { print, ReportedFailure } from './output.ts'
 
@@ -55,13 +56,19 @@ Back up \`identity-pepper\`, \`directory-key\`, \`webhook-key\`, \`log-key\`, \`
       const anchor = new LogAnchor(dataDir).read()
       const halted = await inspectDatabase(database, ({ db }) => haltOf(db, anchor))
       const dids = setback && setbackOf(naming, setback)
+      const erased = await restoredAccounts(env)
       print(
         command,
-        { restored: resolve(file), kept, ...contents, lost: dids, log: halted?.code ?? 'ok' },
+        { restored: resolve(file), kept, ...contents, lost: dids, erased, log: halted?.code ?? 'ok' },
         [
           `Restored ${resolve(file)}: ${summary(contents)}.`,
-          ...(kept === null ? [] : [`The previous data are in ${kept}.`]),
+          ...(kept === null
+            ? []
+            : [
+                `The previous data are in ${kept}. Delete that file when you no longer need it: erased accounts may be in it.`,
+              ]),
           ...(dids === null ? [] : describeSetback(dids)),
+          ...eraseAgain(erased),
           ...(halted === null ? [] : [`The log will be halted. ${halted.message}`]),
         ].join('\n'),
       )
@@ -129,6 +136,19 @@ async function restore(env: Env, file: string): Promise<Restored> {
   } finally {
     unlock()
   }
+}
+
+/** The usernames of the accounts that this node knows were erased, and that are back. */
+async function restoredAccounts(env: Env): Promise<string[]> {
+  const { database, dataDir } = readSettings(env)
+  const found = await inspectDatabase(database, ({ db }) => new Erasures(dataDir).restoredIn(db))
+  return found.map(({ username }) => username)
+}
+
+function eraseAgain(usernames: readonly string[]): string[] {
+  if (usernames.length === 0) return []
+  const commands = usernames.map((each) => `  countersignd owner delete ${each}`)
+  return ['These accounts were erased after the backup. Erase them again:', ...commands]
 }
 
 /** @param instead what to use with PostgreSQL @throws CodedError VALIDATION_ERROR if the data is in PostgreSQL */

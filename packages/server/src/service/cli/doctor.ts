@@ -5,6 +5,7 @@ import type { Command } from 'commander'
 import { comparePepper, OtherPepperError } from '../../accounts/identity/pepper-check.ts'
 import { findMismatch } from '../../agents/read-model/compare.ts'
 import { type Env, misspeltSettings, readSettings, type Settings } from '../../base/config.ts'
+import { timestamp } from '../../base/timestamp.ts'
 import { inspectDatabase } from '../../database/maintenance/inspect.ts'
 import { missingMigrations } from '../../database/migrate.ts'
 import { directoryOf } from '../../database/open-database.ts'
@@ -26,6 +27,7 @@ import {
   OtherServiceKeyError,
   SERVICE_KEY_PURPOSES,
 } from '../../secrets/service-keys.ts'
+import { Erasures } from '../privacy/erasures.ts'
 import { print, ReportedFailure } from './output.ts'
 
 interface Finding {
@@ -46,6 +48,7 @@ const CHECKS: Readonly<Record<string, Check>> = {
   database: checkDatabase,
   'read model': checkReadModel,
   'identity pepper': checkPepper,
+  'erased accounts': checkErasures,
   'service keys': checkServiceKeys,
   'key files': checkKeyFiles,
   'transparency log': checkLog,
@@ -158,6 +161,21 @@ async function checkPepper({ dataDir, database }: Settings) {
   if (pepper === null) return warn('does not exist yet: the first start creates it')
   if (found === 'other') return fail(new OtherPepperError().message)
   return ok(found === 'same' ? 'matches the data' : 'not used by the data yet')
+}
+
+/** Whether a restored database has accounts again that this node knows were erased. */
+async function checkErasures({ dataDir, database }: Settings) {
+  if (isMissingFile(database)) return ok('none is back')
+  const back = await inspectDatabase(database, async ({ db }) =>
+    (await missingMigrations(db)).length > 0 ? [] : new Erasures(dataDir).restoredIn(db),
+  )
+  if (back.length === 0) return ok('none is back')
+  const accounts = back.map(
+    ({ username, erasedAt }) => `${username} (erased ${timestamp(erasedAt)})`,
+  )
+  return fail(
+    `a restore has brought back ${accounts.join(', ')}. Erase them again: countersignd owner delete <username>`,
+  )
 }
 
 async function checkServiceKeys({ dataDir, database }: Settings) {

@@ -13,7 +13,9 @@ import { reactivateOwner, suspendOwner } from '../../agents/manage/suspend-owner
 import type { Env } from '../../base/config.ts'
 import { timestamp } from '../../base/timestamp.ts'
 import type { Db, OwnerRow } from '../../database/database.ts'
+import { removeDeleted } from '../privacy/after-erasure.ts'
 import { deleteAccount } from '../privacy/delete-account.ts'
+import { Erasures } from '../privacy/erasures.ts'
 import { type CommandContext, withData } from './command-context.ts'
 import { print, table } from './output.ts'
 
@@ -174,9 +176,13 @@ async function reactivate(env: Env, username: string, command: Command): Promise
 }
 
 async function remove(env: Env, username: string, command: Command): Promise<void> {
-  const revokedAgents = await withOwner(env, username, (context, ownerId) =>
-    deleteAccount(context, ownerId, username),
-  )
+  const revokedAgents = await withOwner(env, username, async (context, ownerId) => {
+    const erasures = new Erasures(context.settings.dataDir)
+    const revoked = await deleteAccount({ ...context, erasures }, ownerId, username)
+    // If others read just now, the service tries again.
+    await removeDeleted(context.db)
+    return revoked
+  })
   const text = `The account of ${username} is deleted; ${agents(revokedAgents)} revoked.`
   print(command, { username, revokedAgents }, text)
 }

@@ -1,24 +1,33 @@
 import { EXPIRE_VERIFICATION } from '../../accounts/identity/record-verification.ts'
-import { ownerById } from '../../accounts/owner-table.ts'
+import {
+  DELETED_OWNER_ID,
+  deleteOwner,
+  insertDeletedOwner,
+  ownerById,
+} from '../../accounts/owner-table.ts'
 import { EXPIRE_UNUSED_ACCOUNT } from '../../accounts/owners/unused-account.ts'
 import { quarantineUsername } from '../../accounts/username-quarantine.ts'
 import { ownsAgents } from '../../agents/agent-table.ts'
 import { cancelRegrade } from '../../agents/changes/regrade-owner.ts'
-import { erasePayloads } from '../../agents/manage/agent-event-table.ts'
-import { agentsWithProfile, unrevokedAgents } from '../../agents/manage/own-agent-table.ts'
-import { assertConfirmed, REVOKE_BATCH_SIZE, revokeAgents } from '../../agents/manage/revoke-all.ts'
+import { revokeAgent } from '../../agents/changes/set-status.ts'
+import { eraseCertifiedIdentity } from '../../agents/changes/status-entry-table.ts'
+import { eraseEventsOfAgents, eraseEventsOfOwner } from '../../agents/manage/agent-event-table.ts'
+import { anonymizeAgents, oldestAgents } from '../../agents/manage/own-agent-table.ts'
+import { assertConfirmed, REVOKE_BATCH_SIZE } from '../../agents/manage/revoke-all.ts'
 import { writeProfile } from '../../agents/manage/update-profile.ts'
 import { eraseChannels } from '../../channels/channel-lifecycle.ts'
-import type { AgentRow, JobRow, Tx } from '../../database/database.ts'
+import type { JobRow, Tx } from '../../database/database.ts'
 import { appendEvent } from '../../database/event-table.ts'
 import { cancelJob } from '../../database/jobs/job-table.ts'
-import { eraseOpenings } from '../../log/log-table.ts'
+import { eraseOpenings, eraseQuota } from '../../log/log-table.ts'
 import type { CoreDeps } from '../../secrets/core-deps.ts'
-import { eraseGrants } from '../../statements/grants/grant-table.ts'
+import { eraseGrantsOfAgents, eraseIssuers } from '../../statements/grants/grant-table.ts'
 import { deleteEndpointsOf } from '../../webhooks/manage-endpoints.ts'
+import { requestRemoval, scheduleForgetting } from './after-erasure.ts'
+import type { Erasures } from './erasures.ts'
 import {
-  anonymizeAgents,
-  anonymizeOwner,
+  anonymizeReleasedUsernames,
+  deleteAvatars,
   deleteJobs,
   deleteOwnerRecords,
   wasEverVerified,
@@ -27,9 +36,6 @@ import {
 const REASON = 'owner_deleted'
 /** Replaces the owner's labels of agents. */
 const DELETED_LABEL = 'deleted'
-/** Accounts with at least this many agents are processed in batches. */
-const BATCH_THRESHOLD = REVOKE_BATCH_SIZE + 1
-const ALL = Number.MAX_SAFE_INTEGER
 const EMPTY_PROFILE = {
   username: null,
   username_skeleton: null,
@@ -38,92 +44,96 @@ const EMPTY_PROFILE = {
   avatar: null,
 }
 
+export interface DeletionDeps extends Pick<CoreDeps, 'db' | 'now' | 'pepper'> {
+  readonly erasures: Erasures
+}
+
 /**
- * Deletes an account in one transaction: revokes its agents, whose DIDs remain and show the revocation, and erases
- * everything that identifies the owner. With more than 200 agents, batches revoke most of them before that transaction,
- * so that other writers do not wait long; after an interruption, a retry continues from there. Also deletes the hashes of
- * the owner's subjects at identity providers, so that the same person can verify a new account.
+ * Deletes an account: revokes its agents, whose DIDs remain and show the revocation, and erases everything that identifies the
+ * owner or tells which agents were theirs. With more than 200 agents, most of them leave the account in transactions of 200
+ * before the last one, so that other writers do not wait long; after an interruption, a retry continues from there. Also
+ * deletes the hashes of the owner's subjects at identity providers, so that the same person can verify a new account.
  * @param confirmation the owner's username, typed again
  * @returns the number of agents revoked
  * @throws CodedError VALIDATION_ERROR if the username does not match
  */
 export async function deleteAccount(
-  { db, now }: Pick<CoreDeps, 'db' | 'now'>,
+  { db, now, pepper, erasures }: DeletionDeps,
   ownerId: number,
   confirmation: string,
 ): Promise<number> {
-  const confirmed = (work: (tx: Tx, at: number) => Promise<number>) =>
-    db.write(async (tx) => {
+  for (let revoked = 0; ; ) {
+    const at = now()
+    const batch = await db.write(async (tx) => {
       await assertConfirmed(tx, ownerId, confirmation)
-      return work(tx, now())
+      const erased = await eraseAgents(tx, pepper, ownerId, at)
+      if (!erased.isLast) return erased
+      const released = { namespace: 'owner', username: confirmation, ownerId, at } as const
+      await quarantineUsername(tx, pepper, released)
+      await eraseOwner(tx, ownerId, at)
+      return erased
     })
-  const revokedBefore = await inBatches(() => confirmed((tx, at) => revokeBatch(tx, ownerId, at)))
-  await inBatches(() => confirmed((tx, at) => clearProfileBatch(tx, ownerId, at)))
-  const revokedLast = await confirmed(async (tx, at) => {
-    const revoked = await eraseAccount(tx, ownerId, at)
-    await quarantineUsername(tx, { namespace: 'owner', username: confirmation, ownerId, at })
+    revoked += batch.revoked
+    if (!batch.isLast) continue
+    erasures.record(ownerId, at)
     return revoked
-  })
-  return revokedBefore + revokedLast
+  }
 }
 
-/** The last transaction of a deletion. @returns the number of agents revoked */
-async function eraseAccount(tx: Tx, ownerId: number, at: number): Promise<number> {
-  const revoked = await revokeAgents(tx, ownerId, REASON, at, ALL, 'spread')
-  await eraseChannels(tx, ownerId, REASON, at)
-  await erasePayloads(tx, ownerId)
-  await clearProfiles(tx, await agentsWithProfile(tx.db, ownerId, ALL), at)
-  await anonymizeAgents(tx, ownerId, DELETED_LABEL)
+/**
+ * Revokes up to 200 agents of an owner, erases what is stored about them, and moves them to the row of deleted owners.
+ * @returns how many were active or suspended, and whether the owner has no agent any more
+ */
+async function eraseAgents(
+  tx: Tx,
+  pepper: CoreDeps['pepper'],
+  ownerId: number,
+  at: number,
+): Promise<{ readonly revoked: number; readonly isLast: boolean }> {
+  const agents = await oldestAgents(tx.db, ownerId, REVOKE_BATCH_SIZE)
+  const isLast = agents.length < REVOKE_BATCH_SIZE
+  // PostgreSQL rejects `in ()`.
+  if (agents.length === 0) return { revoked: 0, isLast }
+  const tails = agents.map(({ tail }) => tail)
+  const live = agents.filter(({ status }) => status !== 'revoked')
+  const revocation = { reason: REASON, setBy: 'owner', isBulk: true, delay: 'day' } as const
+  for (const agent of live) await revokeAgent(tx, agent, revocation, at)
+  await eraseChannels(tx, tails, REASON, at)
+  // Profiles may identify their owner. Each that is cleared gets an `agent.updated` event.
+  for (const agent of agents) await writeProfile(tx, pepper, agent, EMPTY_PROFILE, at)
+  await deleteAvatars(tx, tails)
+  await eraseCertifiedIdentity(tx, tails)
+  await eraseOpenings(tx, tails)
+  await eraseGrantsOfAgents(tx, tails)
+  await eraseEventsOfAgents(tx, agents)
+  await insertDeletedOwner(tx)
+  await anonymizeAgents(tx, tails, { agent_id: DELETED_LABEL, owner_id: DELETED_OWNER_ID })
+  return { revoked: live.length, isLast }
+}
+
+/** Erases an owner who has no agents any more. */
+async function eraseOwner(tx: Tx, ownerId: number, at: number): Promise<void> {
   await deleteJobs(tx, `${EXPIRE_VERIFICATION}:${ownerId}:`)
   await cancelRegrade(tx, ownerId)
   await cancelJob(tx, `${EXPIRE_UNUSED_ACCOUNT}:${ownerId}`)
   await deleteEndpointsOf(tx, ownerId)
-  await eraseGrants(tx, ownerId, at)
-  await eraseOpenings(tx, ownerId)
+  await eraseIssuers(tx, ownerId)
+  await eraseQuota(tx, ownerId)
   await deleteOwnerRecords(tx, ownerId)
-  // Valid usernames contain no colon, so this one cannot be taken.
-  await anonymizeOwner(tx, ownerId, `deleted:${ownerId}`, at)
+  await insertDeletedOwner(tx)
+  await anonymizeReleasedUsernames(tx, ownerId)
+  await eraseEventsOfOwner(tx, ownerId)
+  await deleteOwner(tx, ownerId)
   const seq = tx.nextSeq()
   await appendEvent(tx, { seq, at, type: 'owner.deleted', tail: null, ownerId, payload: {} })
-  return revoked
-}
-
-/**
- * Runs batches until one changes nothing.
- * @param batch resolves to the number of agents changed; 0 if the rest fits into one transaction
- * @returns the total
- */
-async function inBatches(batch: () => Promise<number>): Promise<number> {
-  for (let total = 0; ; ) {
-    const count = await batch()
-    if (count === 0) return total
-    total += count
-  }
-}
-
-async function revokeBatch(tx: Tx, ownerId: number, at: number): Promise<number> {
-  const { length } = await unrevokedAgents(tx.db, ownerId, BATCH_THRESHOLD)
-  if (length < BATCH_THRESHOLD) return 0
-  return revokeAgents(tx, ownerId, REASON, at, REVOKE_BATCH_SIZE, 'spread')
-}
-
-async function clearProfileBatch(tx: Tx, ownerId: number, at: number): Promise<number> {
-  const agents = await agentsWithProfile(tx.db, ownerId, BATCH_THRESHOLD)
-  if (agents.length < BATCH_THRESHOLD) return 0
-  await clearProfiles(tx, agents, at)
-  return agents.length
-}
-
-/** Profiles may identify their owner. Each cleared profile gets an `agent.updated` event. */
-async function clearProfiles(tx: Tx, agents: readonly AgentRow[], at: number): Promise<void> {
-  for (const agent of agents) await writeProfile(tx, agent, EMPTY_PROFILE, at)
+  await scheduleForgetting(tx, seq, at)
+  await requestRemoval(tx, at)
 }
 
 /** A job that deletes an account whose owner has never verified or claimed anything. */
 export async function expireUnusedAccount(tx: Tx, { subject }: JobRow, at: number): Promise<void> {
   const ownerId = Number(subject)
-  const owner = await ownerById(tx.db, ownerId)
-  if (owner === undefined || owner.deleted_at !== null) return
+  if ((await ownerById(tx.db, ownerId)) === undefined) return
   if ((await ownsAgents(tx.db, ownerId)) || (await wasEverVerified(tx.db, ownerId))) return
-  await eraseAccount(tx, ownerId, at)
+  await eraseOwner(tx, ownerId, at)
 }

@@ -1,3 +1,4 @@
+import { DELETED_OWNER_ID } from '../../accounts/owner-table.ts'
 import type { Db, Tx } from '../../database/database.ts'
 
 /** The tables with an `owner_id` whose rows are deleted with the account. */
@@ -34,40 +35,17 @@ export async function deleteJobs(tx: Tx, prefix: string): Promise<void> {
     .execute()
 }
 
-/**
- * Replaces the labels of an owner's agents and deletes their avatars.
- * @param label replaces each `agent_id`
- */
-export async function anonymizeAgents(tx: Tx, ownerId: number, label: string): Promise<void> {
-  const tails = tx.db.selectFrom('agents').select('tail').where('owner_id', '=', ownerId)
+/** Deletes the pictures of agents. */
+export async function deleteAvatars(tx: Tx, tails: readonly string[]): Promise<void> {
   await tx.db.deleteFrom('avatars').where('tail', 'in', tails).execute()
-  await tx.db
-    .updateTable('agents')
-    .set({ agent_id: label })
-    .where('owner_id', '=', ownerId)
-    .execute()
 }
 
-/** Erases an owner's names and marks the row as deleted. The row remains, because agents refer to it. */
-export async function anonymizeOwner(
-  tx: Tx,
-  ownerId: number,
-  username: string,
-  at: number,
-): Promise<void> {
+/** Keeps the usernames that an owner gave up out of use, without saying whose they were. */
+export async function anonymizeReleasedUsernames(tx: Tx, ownerId: number): Promise<void> {
   await tx.db
-    .updateTable('owners')
-    .set({
-      username,
-      display_name: '',
-      username_skeleton: null,
-      user_handle: null,
-      name_changed_at: null,
-      badge_copied_at: null,
-      onboarding_hidden_at: null,
-      deleted_at: at,
-    })
-    .where('id', '=', ownerId)
+    .updateTable('released_usernames')
+    .set({ owner_id: DELETED_OWNER_ID })
+    .where('owner_id', '=', ownerId)
     .execute()
 }
 

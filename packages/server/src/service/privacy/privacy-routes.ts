@@ -3,11 +3,14 @@ import { deletionRequestSchema, exportSchema, revokedSchema } from '@countersign
 import { assertOwnerNotSuspended } from '../../accounts/owner-suspension.ts'
 import { type OwnerRouteContext, ownerSchema } from '../../accounts/owners/owner-routes.ts'
 import type { App } from '../../http/server.ts'
-import { deleteAccount } from './delete-account.ts'
+import { type DeletionDeps, deleteAccount } from './delete-account.ts'
 import { exportAccount } from './export-account.ts'
 
 /** Registers the route that deletes an account. */
-export function deletionRoute(app: App, { deps, authenticator }: OwnerRouteContext): void {
+export function deletionRoute(
+  app: App,
+  { deps, authenticator }: OwnerRouteContext & { readonly deps: DeletionDeps },
+): void {
   app.post('/api/account/deletion', {
     schema: ownerSchema({
       operationId: 'deleteAccount',

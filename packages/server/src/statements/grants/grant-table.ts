@@ -130,14 +130,17 @@ export async function recordUse(
   return true
 }
 
-/** Deletes what is stored about the grants of an owner whose account is deleted; the ids of their issuers stay. */
-export async function eraseGrants(tx: Tx, ownerId: number, at: number): Promise<void> {
-  for (const { id } of await issuersOf(tx.db, ownerId)) await deleteIssuer(tx, id, at)
+/** Deletes what is stored about the grants of agents. */
+export async function eraseGrantsOfAgents(tx: Tx, tails: readonly string[]): Promise<void> {
+  await tx.db.deleteFrom('grant_assignments').where('tail', 'in', tails).execute()
+  await tx.db.deleteFrom('grant_uses').where('tail', 'in', tails).execute()
+}
+
+/** Erases the grant issuers of an owner. Their ids stay, whose key sets are empty; equal times would tell which belong together. */
+export async function eraseIssuers(tx: Tx, ownerId: number): Promise<void> {
   await tx.db
     .updateTable('grant_issuers')
-    .set({ owner_id: null })
+    .set({ owner_id: null, name: '', created_at: 0, deleted_at: 0 })
     .where('owner_id', '=', ownerId)
     .execute()
-  const tails = tx.db.selectFrom('agents').select('tail').where('owner_id', '=', ownerId)
-  await tx.db.deleteFrom('grant_uses').where('tail', 'in', tails).execute()
 }

@@ -30,10 +30,10 @@ test('without a session no token is issued', async (t) => {
 
 test('an owner without a verified identity gets no token', async (t) => {
   const service = await startTestService(t)
-  const { db } = service.operator
+  const { db, pepper } = service.operator
   const { naming } = service.settings
   const { id } = await addOwner(
-    { db, naming, now: Date.now },
+    { db, naming, pepper, now: Date.now },
     { username: 'ada', displayName: 'A' },
   )
   const owner = await signIn(service, id)

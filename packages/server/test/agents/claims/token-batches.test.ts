@@ -98,10 +98,10 @@ test('batches of claim tokens', async (t) => {
       403,
       'RECENT_SIGN_IN_REQUIRED',
     )
-    const { db } = service.operator
+    const { db, pepper } = service.operator
     const { naming } = service.settings
     const { id } = await addOwner(
-      { db, naming, now: Date.now },
+      { db, naming, pepper, now: Date.now },
       { username: 'grace', displayName: 'G' },
     )
     const unverified = await signIn(service, id)

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { dirname } from 'node:path'
 import { encodeBase64, namingFor, type Tail } from '@countersign/protocol'
 import { insertAgent } from '../../../../../test/support/insert-agent.ts'
 import { addOwner } from '../../../src/accounts/owners/add-owner.ts'
@@ -17,11 +18,13 @@ import { appendAgentEvent } from '../../../src/database/event-table.ts'
 import { takeJob } from '../../../src/database/jobs/job-table.ts'
 import { openDatabase } from '../../../src/database/open-database.ts'
 import { hashToken } from '../../../src/secrets/hash-token.ts'
+import { loadPepper, type Pepper } from '../../../src/secrets/secrets.ts'
 import { EFFECTS } from '../../../src/service/effects.ts'
 
 /** An agent with two keys and a pending recovery, in a SQLite file. */
 export interface Setup {
   readonly db: Database
+  readonly pepper: Pepper
   readonly deps: KeyOperationDeps
 }
 
@@ -44,13 +47,17 @@ export async function open(file: string): Promise<Setup> {
   const readModel = { hasSeenKey: () => true } as unknown as KeyOperationDeps['readModel']
   const settings = { keyReuse: 'owner', recoveryDelayMs: 1 } as const
   const site = siteOf(naming, new URL('https://id.example'))
-  return { db, deps: { db, site, now: () => NOW, ed25519, readModel, ...settings } }
+  return {
+    db,
+    pepper: loadPepper(dirname(file)),
+    deps: { db, site, now: () => NOW, ed25519, readModel, ...settings },
+  }
 }
 
 /** Makes the state in which an operation begins. */
-export async function prepare({ db, deps }: Setup, name: OperationName): Promise<void> {
+export async function prepare({ db, pepper, deps }: Setup, name: OperationName): Promise<void> {
   const { id } = await addOwner(
-    { db, naming: deps.site.naming, now: deps.now },
+    { db, pepper, naming: deps.site.naming, now: deps.now },
     { username: 'ada', displayName: 'Ada' },
   )
   await db.write(async (tx) => {

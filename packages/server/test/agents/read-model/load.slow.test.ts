@@ -111,6 +111,7 @@ function agentRow(i: number): AgentRow {
     renounce_final_at: null,
     claimed_at,
     status_changed_at: claimed_at + (i % 13 === 0 ? 1 : 0),
+    status_time: i % 26 === 0 ? 'day' : 'exact',
     updated_at: claimed_at + (i % 17 === 0 ? 2 : 0),
     version: seq + (i % 5),
     username: i % 19 === 0 ? `agent-${i}` : null,

@@ -15,6 +15,7 @@ create table agents (
   renounce_final_at bigint,
   claimed_at bigint not null,
   status_changed_at bigint not null,
+  status_time ${text} not null default 'exact',
   updated_at bigint not null,
   version bigint not null,
   username ${text},
@@ -28,6 +29,7 @@ create table agents (
   key_thumbprint ${bytes} not null,
   directory_proof ${text},
   key_changed_by ${text},
+  constraint agents_status_time check (status_time in ('exact', 'day')),
   constraint agents_pair unique (public_key, agent_id, pair_slot)
 );
 -- Partial: most agents have no username, and the indexes stay small.

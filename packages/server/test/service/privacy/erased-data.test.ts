@@ -1,0 +1,348 @@
+import assert from 'node:assert/strict'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { certificateOf } from '../../../../../test/support/agent-certificates.ts'
+import { ask } from '../../../../../test/support/ask.ts'
+import { leaveUncompared } from '../../../../../test/support/changes-complete.ts'
+import { newKey } from '../../../../../test/support/key.ts'
+import { untilLogged } from '../../../../../test/support/log-client.ts'
+import { ON_POSTGRES } from '../../../../../test/support/postgres.ts'
+import { fileOf, withRaw } from '../../../../../test/support/raw-database.ts'
+import {
+  claimAgent,
+  countersignd,
+  startTestService,
+  type TestService,
+  tempDir,
+} from '../../../../../test/support/service.ts'
+import { signIn } from '../../../../../test/support/signed-in.ts'
+import { untilTicked } from '../../../../../test/support/until.ts'
+import { AGENTS, editAgent } from '../../agents/manage/with-agent.ts'
+import { insertOwnerRecords } from './owner-records.ts'
+
+const MARK = 'qzmarkqz'
+const JSON_MARK = JSON.stringify({ m: MARK })
+/** A number that nothing else in the database has. */
+const OWNER_ID = 734_512
+
+/** The text columns of an owner's rows that the test fills with the mark. A name in brackets has JSON. */
+const MARKED: Readonly<Record<string, string>> = {
+  account_activity: '[details]',
+  agents: 'agent_id username display_name description username_skeleton avatar [directory_proof]',
+  api_keys: 'name last_four',
+  channel_checks: '[perspectives]',
+  channel_leases: 'leased_by',
+  channels: 'handle_or_domain proof_token proven_token',
+  email_addresses: 'address',
+  email_outbox: 'address',
+  events: '[payload]',
+  flows: 'provider reference [state]',
+  grant_issuers: 'name',
+  grant_uses: 'audience',
+  identity_verifications: 'country published_name pepper_id',
+  log_entries: '[evidence]',
+  log_queue: '[evidence]',
+  notifications: 'subject [details]',
+  owners: 'username display_name username_skeleton user_handle suspension_reason',
+  passkeys: 'name transports',
+  sessions: 'browser',
+  sign_in_identities: 'provider',
+  status_entries: 'identity_method',
+  webhook_deliveries: 'problem',
+  webhook_endpoints: 'url secret_salt previous_salt',
+}
+
+/** Text columns without text of an owner: identifiers, words of ours, what everybody may keep, and what is not of an owner. */
+const OTHERS: Readonly<Record<string, string>> = {
+  account_activity: 'type',
+  agent_keys: 'tail state changed_by',
+  agents: 'tail status status_reason status_set_by status_time grade key_changed_by',
+  api_keys: 'id scopes',
+  avatars: 'tail',
+  channel_checks: 'channel_id outcome',
+  channel_leases: 'channel_id',
+  channels: 'id tail kind proven_by',
+  commit_marks: 'node',
+  email_addresses: 'id',
+  email_outbox: 'id notification_id address_id leased_by',
+  email_preferences: 'kind',
+  events: 'type tail',
+  flows: 'kind',
+  grant_assignments: 'tail issuer_id',
+  grant_issuers: 'id',
+  grant_uses: 'tail',
+  identity_verifications: 'provider assurance',
+  issuer_key_reports: 'key_id node',
+  issuer_keys: 'id jwks state',
+  jobs: 'id kind subject',
+  key_recoveries: 'tail reason',
+  log_entries: 'tail entry',
+  log_epochs: 'origin checkpoint',
+  log_pending: 'checkpoint',
+  log_queue: 'tail type entry',
+  log_witnesses: 'witness cosignature failure problem',
+  notifications: 'id kind',
+  passkeys: 'credential_id',
+  schema_expansions: 'name',
+  schema_migrations: 'name applied_at',
+  sessions: 'id method passkey_id provider',
+  settings: 'name value',
+  status_entries: 'tail grade assurance',
+  suspended_keys: 'reason',
+  used_nonces: 'hash keyid',
+  webhook_deliveries: 'id endpoint_id type tail state',
+  webhook_endpoints: 'id types state disabled_reason leased_by',
+  witness_keys: 'name',
+  witnessed_logs: 'origin checkpoint',
+}
+
+const OWN_TAILS = `select tail from agents where owner_id = ${OWNER_ID}`
+/** Which rows of a table are the owner's, if it has no `owner_id`. */
+const WHERE: Readonly<Record<string, string>> = {
+  owners: `id = ${OWNER_ID}`,
+  channel_checks: `channel_id in (select id from channels where tail in (${OWN_TAILS}))`,
+  channel_leases: `channel_id in (select id from channels where tail in (${OWN_TAILS}))`,
+  channels: `tail in (${OWN_TAILS})`,
+  grant_uses: `tail in (${OWN_TAILS})`,
+  log_entries: `tail in (${OWN_TAILS})`,
+  status_entries: `tail in (${OWN_TAILS})`,
+  webhook_deliveries: `endpoint_id in (select id from webhook_endpoints where owner_id = ${OWNER_ID})`,
+}
+
+async function textColumns(service: TestService): Promise<Map<string, string[]>> {
+  return withRaw(service.settings, async (raw) => {
+    const columns = new Map<string, string[]>()
+    for (const table of await raw.tables()) {
+      const found = await raw.all(
+        ON_POSTGRES
+          ? `select column_name as name from information_schema.columns where table_name = '${table}' and data_type = 'text'`
+          : `select name from pragma_table_info('${table}') where type = 'TEXT'`,
+      )
+      columns.set(
+        table,
+        found.map(({ name }) => String(name)),
+      )
+    }
+    return columns
+  })
+}
+
+const namesOf = (text: string | undefined) => text?.replaceAll(/[[\]]/g, '').split(' ') ?? []
+
+/** Everything that a mark or a number could be found in, for each row. */
+function rowsOf(service: TestService): Promise<{ table: string; text: string; row: object }[]> {
+  return withRaw(service.settings, async (raw) => {
+    const all = []
+    for (const table of await raw.tables()) {
+      for (const row of await raw.all(`select * from "${table}"`)) {
+        const values = Object.values(row).map((value) =>
+          value instanceof Uint8Array
+            ? `${Buffer.from(value).toString('hex')} ${Buffer.from(value).toString('latin1')}`
+            : String(value),
+        )
+        all.push({ table, text: values.join('\n'), row })
+      }
+    }
+    return all
+  })
+}
+
+/** The mark as text, and its hexadecimal and base64 forms wherever it begins. */
+const TRACES = [
+  MARK,
+  Buffer.from(MARK).toString('hex'),
+  ...[0, 1, 2].map((before) =>
+    Buffer.from('x'.repeat(before) + MARK)
+      .toString('base64')
+      .slice(before === 0 ? 0 : before + 1, -4),
+  ),
+]
+
+function assertWithoutMark(bytes: Buffer, where: string): void {
+  for (const trace of TRACES) {
+    assert.equal(bytes.includes(trace), false, `${trace} is in ${where}`)
+    assert.equal(bytes.includes(trace.toUpperCase()), false, `${trace} is in ${where}`)
+  }
+}
+
+/** An owner with rows in every table that an owner can reach, and the mark in every text of them. */
+async function markedOwner(service: TestService, now: () => number) {
+  const { operator, settings } = service
+  await withRaw(settings, (raw) =>
+    raw.exec(`insert into settings (name, value) values ('next_owner_id', '${OWNER_ID}')`),
+  )
+  const ownerId = await operator.addVerifiedOwner(`${MARK}-owner`)
+  assert.equal(ownerId, OWNER_ID)
+  const owner = await signIn(service, ownerId, now())
+  const dids = []
+  for (const label of ['one', 'two']) {
+    dids.push(await claimAgent(service, ownerId, newKey(), `${MARK} ${label}`))
+  }
+  const [did, retired] = dids as [string, string]
+  await editAgent(owner, did, { username: `${MARK}-agent`, displayName: MARK, description: MARK })
+  await certificateOf(service, did)
+  assert.equal((await owner.post(`${AGENTS}/${retired}/revoke`, { reason: 'retired' })).status, 200)
+  const place = { kind: 'runtime', handleOrDomain: `${MARK}-host` }
+  assert.equal((await owner.post(`${AGENTS}/${did}/channels`, place)).status, 201)
+  await insertOwnerRecords(service, ownerId)
+  const tail = did.slice(-24)
+  await operator.db.write(async ({ db }) => {
+    const { id: channel } = await db
+      .selectFrom('channels')
+      .select('id')
+      .where('tail', '=', tail)
+      .executeTakeFirstOrThrow()
+    const check = { channel_id: channel, at: now(), outcome: 'found', perspectives: '[]' }
+    await db
+      .insertInto('channel_checks')
+      .values(check as never)
+      .execute()
+    await db
+      .insertInto('channel_leases')
+      .values({ channel_id: channel, due_at: null, leased_by: null, held_until: 0 })
+      .onConflict((conflict) => conflict.doNothing())
+      .execute()
+    await db
+      .insertInto('grant_issuers')
+      .values({ id: 'issuer', owner_id: ownerId, name: 'x', created_at: 1, deleted_at: null })
+      .execute()
+    await db
+      .insertInto('grant_assignments')
+      .values({ tail, issuer_id: 'issuer', assigned_at: 1 })
+      .execute()
+    const use = { tail, audience: 'x', first_at: 1, last_at: 1, grants: 1 }
+    await db.insertInto('grant_uses').values(use).execute()
+    await db
+      .insertInto('avatars')
+      .values({ tail, webp: Buffer.from(MARK) })
+      .execute()
+    await db.insertInto('log_quotas').values({ owner_id: ownerId, day: 1, entries: 1 }).execute()
+    await db
+      .insertInto('log_queue')
+      .values({
+        seq: 900_000_000,
+        tail,
+        owner_id: ownerId,
+        type: 'grade',
+        entry: '{}',
+        evidence: null,
+        not_before: now() + 1e10,
+      })
+      .execute()
+    const endpoint = await db
+      .selectFrom('webhook_endpoints')
+      .select('id')
+      .where('owner_id', '=', ownerId)
+      .executeTakeFirstOrThrow()
+    await db
+      .insertInto('webhook_deliveries')
+      .values({
+        id: 'delivery',
+        endpoint_id: endpoint.id,
+        seq: 1,
+        type: 'agent.claimed',
+        tail,
+        at: now(),
+        state: 'failed',
+        created_at: now(),
+        attempts: 1,
+        attempted_at: now(),
+        status: null,
+        problem: 'x',
+        duration_ms: 1,
+      } as never)
+      .execute()
+  })
+  await untilLogged(service, 3)
+  await withRaw(settings, async (raw) => {
+    // What this connection itself replaces must not stay in the file either.
+    if (!ON_POSTGRES) await raw.exec('pragma secure_delete = on')
+    for (const [table, columns] of Object.entries(MARKED)) {
+      const where = WHERE[table] ?? `owner_id = ${OWNER_ID}`
+      for (const column of columns.split(' ')) {
+        // In place of every text: unique columns keep what follows it, names stay as they are.
+        const name = column.replaceAll(/[[\]]/g, '')
+        const isKept = (table === 'owners' || table === 'agents') && name.startsWith('username')
+        const marked = column.startsWith('[') ? `'${JSON_MARK}'` : `'${MARK}'`
+        const unique =
+          ['subject', 'audience', 'address', 'handle_or_domain'].includes(name) ||
+          table === 'sign_in_identities'
+            ? `'${MARK}' || ${name}`
+            : marked
+        if (!isKept) await raw.exec(`update ${table} set ${name} = ${unique} where ${where}`)
+        const [count] = await raw.all(
+          `select count(*) as n from ${table} where ${where} and ${name} like '%${MARK}%'`,
+        )
+        assert.ok(Number(count?.n) > 0, `${table}.${name} has the mark`)
+      }
+    }
+  })
+  return { owner, did, retired }
+}
+
+test('an erased account leaves no text and no number: in no table, in no file and in no new backup', async (t) => {
+  let now = Date.now()
+  const service = await startTestService(t, {}, () => now)
+  leaveUncompared(service)
+  const columns = await textColumns(service)
+  for (const [table, names] of columns) {
+    const known = [...namesOf(MARKED[table]), ...namesOf(OTHERS[table])]
+    const unknown = names.filter((name) => !known.includes(name))
+    assert.deepEqual(unknown, [], `${table}: does an erasure erase it? Add it to the lists.`)
+  }
+  const { owner, did, retired } = await markedOwner(service, () => now)
+
+  const erased = await owner.post('/api/account/deletion', { username: `${MARK}-owner` })
+  assert.equal(erased.status, 200, erased.text)
+
+  const left = await rowsOf(service)
+  for (const { table, text } of left) assertWithoutMark(Buffer.from(text), table)
+  const named = left.filter(({ text }) => text.includes(String(OWNER_ID)))
+  assert.deepEqual(
+    named.map(({ table, row }) => [table, (row as { type?: string }).type]),
+    [['events', 'owner.deleted']],
+    'nodes that follow the events need it for ten minutes',
+  )
+  const { db } = service.operator
+  const isRemoved = async () => {
+    const job = await db.read
+      .selectFrom('jobs')
+      .select('id')
+      .where('id', '=', 'remove-deleted')
+      .executeTakeFirst()
+    return job === undefined
+  }
+  await untilTicked(service, isRemoved)
+  if (!ON_POSTGRES) {
+    const file = fileOf(service.settings)
+    for (const each of [file, `${file}-wal`]) assertWithoutMark(readFileSync(each), each)
+    const backup = join(tempDir(t), 'backup.db')
+    const saved = await countersignd(service.env, 'backup', backup)
+    assert.equal(saved.code, 0, saved.stderr)
+    assertWithoutMark(readFileSync(backup), 'a backup')
+  }
+
+  const agents = await db.read.selectFrom('agents').select('owner_id').distinct().execute()
+  assert.deepEqual(
+    agents.map(({ owner_id }) => owner_id),
+    [0],
+  )
+  for (const each of [did, retired]) {
+    const card = (await (await fetch(`${service.url}/api/agents/${each}/card`)).json()) as {
+      owner: null
+    }
+    assert.equal(card.owner, null)
+    assert.equal((await ask(service, `/agent/${each}`)).text.includes(MARK), false)
+  }
+  now += 10 * 60_000 + 1
+  await untilTicked(service, async () => {
+    const rows = await rowsOf(service)
+    return !rows.some(({ text }) => text.includes(String(OWNER_ID)))
+  })
+  const list = join(service.settings.dataDir, 'erasures')
+  assert.ok(existsSync(list))
+  assert.match(readFileSync(list, 'utf8'), new RegExp(`^${OWNER_ID} \\d{4}-\\S+Z\\n$`))
+  const next = await service.operator.addVerifiedOwner('next')
+  assert.ok(next > OWNER_ID, 'no number is used twice')
+})
