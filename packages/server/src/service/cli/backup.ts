@@ -59,7 +59,14 @@ Back up \`identity-pepper\`, \`directory-key\`, \`webhook-key\`, \`log-key\`, \`
       const erased = await restoredAccounts(env)
       print(
         command,
-        { restored: resolve(file), kept, ...contents, lost: dids, erased, log: halted?.code ?? 'ok' },
+        {
+          restored: resolve(file),
+          kept,
+          ...contents,
+          lost: dids,
+          erased,
+          log: halted?.code ?? 'ok',
+        },
         [
           `Restored ${resolve(file)}: ${summary(contents)}.`,
           ...(kept === null
