@@ -55,6 +55,8 @@ export class StatusFeed {
   #hasChanged = true
   /** Calls of `tick` since the newest head. */
   #ticks = 0
+  /** When the newest head was signed, by the monotonic clock. */
+  #headAt: number
   #latest: LatestFeed | null = null
 
   constructor(state: StatusState, heads: FeedHeads, clocks: Clocks) {
@@ -62,10 +64,13 @@ export class StatusFeed {
     this.#heads = heads
     this.#clocks = clocks
     this.#signedAsOf = clocks.now()
+    this.#headAt = clocks.elapsed()
     state.addListener({
       onChange: () => {
         this.#hasChanged = true
         for (const each of this.#streams) each.wake()
+        // At once, so that those who poll need not wait for a tick as well. At most one signature a second.
+        if (this.#clocks.elapsed() - this.#headAt >= TICK_MS) void this.#sendHead()
       },
       onEpochEnd: () => {
         this.#hasChanged = true
@@ -105,7 +110,12 @@ export class StatusFeed {
     for (const each of this.#streams) each.endIfOld(now)
     this.#ticks += 1
     if (!this.#hasChanged && this.#ticks < TICKS_PER_HEAD) return
+    await this.#sendHead()
+  }
+
+  async #sendHead(): Promise<void> {
     this.#ticks = 0
+    this.#headAt = this.#clocks.elapsed()
     try {
       const { position } = this.#state
       this.#hasChanged = false

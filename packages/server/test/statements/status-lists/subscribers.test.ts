@@ -96,6 +96,25 @@ test('a head is sent every five ticks, and with the first tick after a change', 
   feed.endAll()
 })
 
+test('the first change in a second gets a head at once, the others with the next tick', async () => {
+  const { feed, clock, change } = testFeed(async () => 'head')
+  const stream = new PassThrough()
+  await tick(feed, 1)
+  feed.subscribe(stream, 0, FORMAT, client('192.0.2.1'))
+  await tick(feed, 1)
+  stream.read()
+  clock.elapsed += 1000
+  change()
+  await tick(feed, 0)
+  assert.equal(String(stream.read()), '1\nhead\n')
+  change()
+  await tick(feed, 0)
+  assert.equal(String(stream.read()), '2\n')
+  await tick(feed, 1)
+  assert.equal(String(stream.read()), 'head\n')
+  feed.endAll()
+})
+
 test('polls get the newest 64 changes that fit, and the head, made once for each head', async () => {
   const { feed, change } = testFeed(async () => 'h'.repeat(600))
   await tick(feed)
