@@ -63,7 +63,7 @@ function KeyItem({ item, isCurrent }: { readonly item: Key; readonly isCurrent: 
           variant="warning"
           size="small"
           className="self-start"
-          aria-label={`Report key ${sequence} as stolen …`}
+          aria-label={`Report as stolen …: key ${sequence}`}
           onClick={() => setOpen(true)}
         >
           Report as stolen …
