@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ask } from '../../../../../test/support/ask.ts'
 import { newKey } from '../../../../../test/support/key.ts'
 import {
   renounceBody,
@@ -79,8 +78,9 @@ test('a service that is killed before the end revokes the renounced agent after 
   )
   const second = await startServiceProcess(t, first.env)
   await until(async () => {
-    const { text } = await ask(second, `/api/v1/agent/${did}`)
-    return JSON.parse(text).certificate.status === 'revoked'
+    const answer = await fetch(`${second.url}/api/v1/agent/${did}`)
+    const { certificate } = (await answer.json()) as { certificate: { status: string } }
+    return certificate.status === 'revoked'
   })
   const types = await eventTypesOf({ operator } as Parameters<typeof eventTypesOf>[0], did)
   const expected = ['agent.renounced', 'agent.suspended', 'agent.grade_changed', 'agent.revoked']
