@@ -104,6 +104,19 @@ def test_rotation():
     again = Agent(SERVICE, former, did=agent.did)
     assert again.rotate(new)["keySequence"] == 2
     assert send(agent, "GET", "/after")["method"] == "GET"
+    # The former key, then the current one: which ends what the agent can do.
+    states = [key["state"] for key in reported_twice(former, agent.did)]
+    assert states == ["compromised", "current"]
+    assert [key["state"] for key in agent.report_key()["keys"]] == ["compromised", "compromised"]
+    with pytest.raises(CountersignError) as refused:
+        Agent(SERVICE, AgentKey.generate(), did=agent.did).report_key()
+    assert refused.value.code == "UNUSABLE_KEY"
+
+
+def reported_twice(key, did):
+    reporter = Agent(SERVICE, key, did=did)
+    reporter.report_key()
+    return reporter.report_key()["keys"]
 
 
 def beyond(body):

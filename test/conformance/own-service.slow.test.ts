@@ -56,17 +56,15 @@ suite('countersign conformance against this service', () => {
       assert.deepEqual(failed, [])
       assert.deepEqual([report.shortName, report.idHeader], [shortName, idHeader])
       const skipped = report.checks.filter(({ outcome }) => outcome === 'skip')
-      assert.deepEqual(
-        skipped.map(({ section }) => section),
-        ['-'],
-      )
+      // Renounced agents are revoked after 72 hours only, so their pairs cannot be claimed again in this run.
+      assert.deepEqual(skipped.map(({ section }) => section).toSorted(), ['-', '3.1'])
       assert.deepEqual(report.left, [])
       assert.equal(code, 0)
       const claimed = stderr.match(new RegExp(`${shortName}:agent:\\w{24}`, 'g'))
-      assert.equal(claimed?.length, 3)
+      assert.equal(claimed?.length, 2)
       for (const did of claimed ?? []) {
         const lookup = await cli.json<Lookup>('lookup', did, '--url', service.url)
-        assert.equal(lookup.certificate.status, 'revoked')
+        assert.equal(lookup.certificate.status, 'suspended')
       }
     })
   }

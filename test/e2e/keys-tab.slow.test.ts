@@ -13,7 +13,7 @@ import { ask } from '../support/ask.ts'
 import { assertFit, openBrowser } from '../support/browser.ts'
 import { openTab, openWithCookie } from '../support/dashboard.ts'
 import { newKey, type TestKey } from '../support/key.ts'
-import { rotateTo } from '../support/key-operations.ts'
+import { renounceWith, rotateTo } from '../support/key-operations.ts'
 import {
   type Cleanup,
   claimAgent,
@@ -21,6 +21,7 @@ import {
   type TestService,
   tempDir,
 } from '../support/service.ts'
+import { setStatus } from '../support/set-status.ts'
 import { shellInCheckout } from '../support/shell.ts'
 import { signInBy } from '../support/sign-in-by.ts'
 import type { SignedInOwner } from '../support/signed-in.ts'
@@ -176,6 +177,66 @@ test('a key reported as stolen stays burned after a cancellation', BROWSER_MATRI
   await openTab(page, 'Danger zone')
   await page.getByRole('link', { name: 'Recover its key' }).click()
   await page.getByRole('button', { name: 'Recover the agent …' }).waitFor()
+  assert.deepEqual(problems, [])
+})
+
+test('an owner stops a renouncing by a recovery, or by a report', BROWSER_MATRIX, async (t) => {
+  const { service, page, problems, did, key } = await scene(t)
+  const renounced = await renounceWith(service, did, { old: key, sequence: 1 })
+  assert.equal(renounced.status, 200, renounced.text)
+  const section = page.getByRole('region', { name: 'The agent renounced its certificate' })
+  await section.getByText('is revoked permanently on').waitFor()
+  assert.equal(await page.getByRole('button', { name: 'Recover the lost key …' }).count(), 0)
+  await assertFitNow(page)
+
+  await section.getByRole('button', { name: 'Recover with a new key …' }).click()
+  await page.getByText('the revocation waits for the new key').waitFor()
+  await assertFitNow(page)
+  await page.getByRole('button', { name: 'Start the recovery' }).click()
+  const pending = page.getByRole('region', { name: 'Pending recovery' })
+  await pending.getByText('The key has renounced the agent').waitFor()
+  const token = await pending.getByText(/^svc-recover-[0-9a-f]{32}$/).innerText()
+  await recoverWith(service, did, { token, next: newKey(), sequence: 2 })
+  await section.getByText('The revocation waits for the pending recovery').waitFor()
+  await page.getByText('Recovery started.').waitFor({ state: 'hidden' })
+  await assertFitNow(page)
+  await pending.getByRole('button', { name: 'Cancel the recovery …' }).click()
+  await page.getByText('it is revoked when its time has passed, or at once').waitFor()
+  await page.getByRole('button', { name: 'Cancel the recovery', exact: true }).click()
+  await section.getByRole('button', { name: 'Recover with a new key …' }).waitFor()
+
+  await section.getByRole('button', { name: 'Report as stolen …' }).click()
+  const dialog = page.getByRole('alertdialog', { name: 'Report key 1 as stolen?' })
+  await dialog.getByText('This agent is suspended until you recover it').waitFor()
+  await assertFitNow(page)
+  await dialog.getByRole('button', { name: 'Burn the key' }).click()
+  await page.getByRole('button', { name: 'Recover the agent …' }).waitFor()
+  assert.equal(await section.count(), 0)
+  assert.deepEqual(await historyOf(service, did), [[1, 'compromised', 'claim']])
+  assert.deepEqual(problems, [])
+})
+
+test('an owner reports a former key, also of a revoked agent', BROWSER_MATRIX, async (t) => {
+  const { service, page, problems, did, key } = await scene(t)
+  const next = newKey()
+  await rotateTo(service, did, { old: key, next, sequence: 2 })
+  await page.getByText(thumbprint(next)).first().waitFor()
+  await page.getByRole('button', { name: 'Report as stolen …: key 1' }).click()
+  await page.getByText('The status of this agent does not change.').waitFor()
+  await page.getByRole('button', { name: 'Burn the key' }).click()
+  await page.getByText('Compromised').waitFor()
+  assert.equal(await statusOf(service, did), 'active')
+  await setStatus(service, did, 'revoked')
+  await page.reload()
+  await page.getByRole('button', { name: 'Report as stolen …: key 2' }).click()
+  await page.getByRole('button', { name: 'Burn the key' }).click()
+  await page.getByText('This key was reported as compromised.').waitFor()
+  await assertFitNow(page)
+  const history = [
+    [1, 'compromised', 'claim'],
+    [2, 'compromised', 'rotation'],
+  ]
+  assert.deepEqual(await historyOf(service, did), history)
   assert.deepEqual(problems, [])
 })
 

@@ -44,8 +44,10 @@ function KeyItem({ item, isCurrent }: { readonly item: Key; readonly isCurrent: 
         </h3>
         <KeyStateMark state={state} />
       </div>
-      <div className="flex items-center justify-between gap-4">
-        <code className="min-w-0 font-mono text-sm wrap-anywhere">{keyThumbprint}</code>
+      <div className="flex flex-wrap items-center justify-between gap-x-4 gap-y-2">
+        <code className="min-w-0 grow basis-48 font-mono text-sm wrap-anywhere">
+          {keyThumbprint}
+        </code>
         <CopyButton value={keyThumbprint} label={`Copy: thumbprint of key ${sequence}`} />
       </div>
       <p className="text-pretty text-soft text-sm">
@@ -63,7 +65,7 @@ function KeyItem({ item, isCurrent }: { readonly item: Key; readonly isCurrent: 
           variant="warning"
           size="small"
           className="self-start"
-          aria-label={`Report key ${sequence} as stolen …`}
+          aria-label={`Report as stolen …: key ${sequence}`}
           onClick={() => setOpen(true)}
         >
           Report as stolen …
