@@ -316,7 +316,8 @@ test('an agent whose key the database has lost verifies nowhere until its owner 
     headers: { accept: 'application/did+json' },
   })
   assert.deepEqual(jsonOf(document).verificationMethod, [], document.text)
-  assert.deepEqual(jsonOf(await ask(restored, `/agent/${did}/jwks.json`)).keys, [])
+  const keySet = await ask(restored, `/agent/${did}/jwks.json`)
+  assert.deepEqual((JSON.parse(keySet.text) as { keys: unknown[] }).keys, [])
   assert.equal((await ask(restored, `/api/v1/keys/${thumbprint}`)).status, 404)
   const refused = await rotateTo(restored, did, {
     old: agents.key('lost'),
