@@ -358,6 +358,7 @@ test('an agent whose key the database has lost verifies nowhere until its owner 
       'key_recovery_started',
       'key_recovered',
       'active null',
-    ].filter((type) => type !== 'grade'),
+      'grade',
+    ],
   )
 })
