@@ -12,7 +12,7 @@ import { verifyEd25519 } from '../../../../test/support/log-client.ts'
 import { tempDir } from '../../../../test/support/service.ts'
 import { startTestWitness, type TestWitness } from '../../../../test/support/test-witness.ts'
 import { currentEpoch, keyOfEpoch, readHashesFromDatabase } from '../../src/log/log-table.ts'
-import { type LogNode, openNode, saveLog } from './support.ts'
+import { type LogNode, openNode, restoreLog, saveLog } from './support.ts'
 import { INTERVAL_MS, openWitnessed, type WitnessedWorld } from './witnessed-node.ts'
 
 /** Longer than a witness that fails or refuses is left alone. */
@@ -392,4 +392,43 @@ test('if witnesses are required, a machine that was rolled back with its anchor 
   await careless.run()
   assert.equal(careless.log.problem, null)
   assert.ok((careless.log.served?.size ?? 0) > 2)
+})
+
+test('without log-head, as many witnesses as every quorum needs one of stand in for another node, in this run', async (t) => {
+  const quorum = 'group two 2 a b c\nquorum two\n'
+  const { world, witnesses } = await openWitnessed(t, ['a', 'b', 'c'], quorum)
+  const node = await world.openNode()
+  await node.run()
+  await world.grow(node)
+  const backup = await saveLog(world.db)
+  const down = () => ({ status: 503 })
+  const [a, b, c] = witnesses as [TestWitness, TestWitness, TestWitness]
+
+  // Of three witnesses with a quorum of two, one is not enough: the two others may have cosigned more.
+  for (const each of [b, c]) each.instead = down
+  world.advance(1)
+  const alone = await world.openNode({ dataDir: tempDir(t) })
+  for (let i = 0; i < 3; i++) await alone.run()
+  assert.equal(alone.log.halted?.code, 'no-anchor')
+  b.instead = null
+  world.advance(60_000)
+  for (let i = 0; i < 3; i++) await alone.run()
+  assert.equal(alone.log.problem, null)
+  assert.deepEqual(alone.log.served, node.log.served)
+
+  // What they have said before the start of a process does not count, and they know more than a restored database.
+  for (const each of witnesses) each.instead = down
+  world.advance(1)
+  const silent = await world.openNode({ dataDir: tempDir(t) })
+  for (let i = 0; i < 3; i++) await silent.run()
+  assert.equal(silent.log.halted?.code, 'no-anchor')
+  for (const each of [a, b, c]) each.instead = null
+  world.advance(60_000)
+  await world.grow(node)
+  await world.grow(node)
+  await restoreLog(world.db, backup)
+  const restored = await world.openNode({ dataDir: tempDir(t) })
+  for (let i = 0; i < 3; i++) await restored.run()
+  assert.equal(restored.log.halted?.code, 'witness')
+  assert.equal(restored.log.served, null)
 })
