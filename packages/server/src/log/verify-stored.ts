@@ -1,5 +1,7 @@
 import {
+  type ChainedChange,
   type Checkpoint,
+  chainAfter,
   emptyTreeRoot,
   encodeBase64,
   LOG_ENTRY_MAX_BYTES,
@@ -8,8 +10,10 @@ import {
   TREE_HASH_BYTES,
   utf8,
 } from '@countersign/protocol'
+import { feedRowsAfter, startOfFeed } from '../agents/changes/feed-change-table.ts'
 import type { Db } from '../database/database.ts'
 import type { LogEntryRow, LogEpochRow } from '../database/schema/log-rows.ts'
+import type { FeedChangeRow } from '../database/schema/status-rows.ts'
 import { isValidSignature } from '../secrets/ed25519.ts'
 import { allEpochs, entriesFrom, keyOfEpoch, tilesAt } from './log-table.ts'
 import { type StoredTile, TreeEdge } from './tree-edge.ts'
@@ -22,8 +26,8 @@ const STEP = 1000
 type Steps = AsyncGenerator<void, string | null>
 
 /**
- * Recomputes every leaf, tile and root of all epochs from the entries, what commitments open to, and the signature of each checkpoint.
- * Other writers may append entries meanwhile.
+ * Recomputes every leaf, tile and root of all epochs from the entries, what commitments open to, the signature of each checkpoint,
+ * and the chain of the status feed. Other writers may append entries meanwhile.
  * @returns what differs first, with its index; null: nothing
  */
 export async function verifyStored(db: Db): Promise<string | null> {
@@ -39,7 +43,37 @@ async function* stepsOfStored(db: Db): Steps {
     const fault = yield* stepsOfEpoch(db, row)
     if (fault !== null) return `${row.origin}: ${fault}`
   }
-  return null
+  return yield* stepsOfFeed(db)
+}
+
+/** The chain of the status feed, from the oldest change that is kept. An epoch that begins meanwhile ends the pass. */
+async function* stepsOfFeed(db: Db): Steps {
+  let [last] = await feedRowsAfter(db, 0, 1)
+  if (last === undefined) return null
+  if (last.n === 1) {
+    const chain = chainAfter(await startOfFeed(db, last.epoch), lineOf(last))
+    if (!isSame(chain, last.chain)) return chainFault(1)
+  }
+  for (;;) {
+    const rows = await feedRowsAfter(db, last.n, STEP)
+    for (const row of rows) {
+      if (row.epoch !== last.epoch) return null
+      const line = lineOf(row)
+      if (row.n !== last.n + 1) return `change ${last.n + 1} of the status feed is missing`
+      if (!isSame(chainAfter(last.chain, line), row.chain)) return chainFault(row.n)
+      last = row
+    }
+    if (rows.length < STEP) return null
+    yield
+  }
+}
+
+function lineOf({ n, list, idx, value }: FeedChangeRow): ChainedChange {
+  return { n, list, idx, status: value }
+}
+
+function chainFault(n: number): string {
+  return `change ${n} of the status feed does not have the value of the chain`
 }
 
 async function* stepsOfEpoch(db: Db, row: LogEpochRow): Steps {

@@ -9,6 +9,7 @@ import { ON_POSTGRES } from '../../../../test/support/postgres.ts'
 import { type RawDatabase, withRaw } from '../../../../test/support/raw-database.ts'
 import { countersignd, startTestService, tempDir } from '../../../../test/support/service.ts'
 import { untilTicked } from '../../../../test/support/until.ts'
+import { appendFeedChange } from '../../src/agents/changes/feed-change-table.ts'
 
 /** More than a full tile. */
 const AGENTS = 300
@@ -71,10 +72,17 @@ const FLIPS: readonly (readonly [string, string, string, RegExp])[] = [
   ['log_epochs', 'published_size', 'epoch = 1', /checkpoint/],
   ['log_epochs', 'checkpoint', 'epoch = 1', /the checkpoint of 300 entries is not signed/],
   ['log_epochs', 'public_key', 'epoch = 1', /the checkpoint of 300 entries is not signed/],
+  ['feed_changes', 'chain', 'n = 1', /change 1 of the status feed does not have/],
+  ['feed_changes', 'value', 'n = 2', /change 2 of the status feed does not have/],
+  ['feed_changes', 'n', 'n = 2', /change 2 of the status feed is missing/],
 ]
 
 test('one flipped bit in the stored log is found by doctor and by backup', async (t) => {
-  const { env, settings, stop } = await startLogged(t)
+  const service = await startLogged(t)
+  const { env, settings, stop } = service
+  await service.operator.db.write(async (tx) => {
+    for (const idx of [1, 2, 3]) await appendFeedChange(tx, { list: 0, idx, status: 1 }, Date.now())
+  })
   await stop()
   const target = join(tempDir(t), 'backup.db')
   const examine = async () => {

@@ -24,9 +24,10 @@ export interface FeedEnd {
 
 /**
  * Where the feed ends within a transaction, so that one with many changes reads it once. What is rolled back, whole or to a
- * savepoint, never shares its `Tx` with what comes after it (`database/group-commit.ts`), so no number outlives a rollback.
+ * savepoint, never shares its numbering of events with what comes after it (`database/group-commit.ts`), so no number outlives a
+ * rollback. Copies of a `Tx` (`log recover`) share it.
  */
-const ends = new WeakMap<Tx, FeedEnd>()
+const ends = new WeakMap<Tx['nextSeq'], FeedEnd>()
 
 const selectNewest = prepared<{ setting: string }, FeedEnd>((db, param) =>
   db
@@ -75,12 +76,12 @@ export async function appendFeedChange(
   change: Omit<FeedChange, 'n'>,
   at: number,
 ): Promise<FeedEnd> {
-  const end = ends.get(tx) ?? (await feedEnd(tx.db)) ?? (await writeEpoch(tx))
+  const end = ends.get(tx.nextSeq) ?? (await feedEnd(tx.db)) ?? (await writeEpoch(tx))
   const line: ChainedChange = { ...change, n: end.n + 1 }
   const next = { epoch: end.epoch, n: line.n, chain: chainAfter(end.chain, line) }
   const { list, idx, status: value } = change
   await insertChange(tx.db, { ...next, list, idx, value, day: Math.floor(at / DAY_MS) })
-  ends.set(tx, next)
+  ends.set(tx.nextSeq, next)
   return next
 }
 
@@ -100,6 +101,25 @@ const selectBetween = prepared<Range, FeedChange>((db, param) =>
 /** The changes with `after` < `n` <= `upTo`, in order. */
 export function feedChangesBetween(db: Db, range: Range): Promise<FeedChange[]> {
   return selectBetween(db, range)
+}
+
+/** The rows of the current epoch after `n`, in order. */
+export function feedRowsAfter(db: Db, n: number, limit: number): Promise<FeedChangeRow[]> {
+  return db
+    .selectFrom('feed_changes')
+    .selectAll()
+    .where('epoch', '=', (eb) =>
+      eb.selectFrom('settings').select('settings.value').where('name', '=', EPOCH_SETTING),
+    )
+    .where('n', '>', n)
+    .orderBy('n')
+    .limit(limit)
+    .execute()
+}
+
+/** The chain before the first change of an epoch. */
+export async function startOfFeed(db: Db, epoch: string): Promise<Uint8Array> {
+  return (await startOf(db, epoch)).chain
 }
 
 /** The chain after a change; null if its row is not kept. */
@@ -189,6 +209,6 @@ async function writeEpoch(tx: Tx): Promise<FeedEnd> {
   await tx.db.deleteFrom('feed_changes').execute()
   await writeSetting(tx, EPOCH_SETTING, epoch)
   const end = await startOf(tx.db, epoch)
-  ends.set(tx, end)
+  ends.set(tx.nextSeq, end)
   return end
 }

@@ -227,7 +227,9 @@ async function checkStoredLog({ database }: Settings) {
   const fault = await inspectDatabase(database, async ({ db }) =>
     (await missingMigrations(db)).length > 0 ? null : verifyStored(db),
   )
-  return fault === null ? ok('entries, tiles, roots and checkpoints agree') : fail(fault)
+  return fault === null
+    ? ok('entries, tiles, roots, checkpoints and the chain of the status feed agree')
+    : fail(fault)
 }
 
 /** What the witnesses of the log have answered to the service. */
