@@ -92,8 +92,11 @@ function assignNames(found: ReadonlyMap<string, Found>): Map<string, string> {
   return assigned
 }
 
+/** An object, or one of several. */
 function isSchemaObject(value: unknown): value is Schema {
-  return isRecord(value) && isRecord(value.properties) && 'type' in value
+  if (!isRecord(value)) return false
+  if (Array.isArray(value.anyOf)) return value.anyOf.every(isSchemaObject)
+  return isRecord(value.properties) && 'type' in value
 }
 
 function keyOf(schema: Schema): string {

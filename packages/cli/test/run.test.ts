@@ -15,7 +15,7 @@ suite('countersign', () => {
     assert.match(stdout, /Exit codes: 0 done, 1 failure, 2 .*, 3 .*, 4 .*,\n\s+5 /)
     assert.match(
       (await cli.run('sign', '--help')).stdout,
-      /A trailing newline is part of the challenge/,
+      /so use printf, not echo: a newline is refused/,
     )
     assert.match((await cli.run('--version')).stdout, /^\d+\.\d+\.\d+\n$/)
   })

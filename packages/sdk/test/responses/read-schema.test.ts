@@ -13,7 +13,16 @@ const URL_TEXT = 'https://id.example/x'
 const key = `${'A'.repeat(43)}=`
 
 /** Values for texts with a pattern. */
-const TEXTS = [DID, key, 'A'.repeat(43), '@zoe', 'did:web:id.example:x', 'a.b.c', 'x']
+const TEXTS = [
+  DID,
+  key,
+  'A'.repeat(43),
+  'A'.repeat(70),
+  '@zoe',
+  'did:web:id.example:x',
+  'a.b.c',
+  'x',
+]
 
 /** A valid value with all members, as the schema says. */
 function sampleOf(schema: Schema): unknown {

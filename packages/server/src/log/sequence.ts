@@ -116,10 +116,15 @@ async function waitingWith(tx: Tx, due: readonly LogQueueRow[]): Promise<LogQueu
   return waitingChanges(tx.db, [...tails])
 }
 
-/** Each change once, in the order of the events: a grade after a rotation names the new key, and must not come before it. */
+/**
+ * Each change once, and those of one agent in the order of the events: a grade after a rotation names the new key, and must not come
+ * before it. The others stay in the order in which they were due, which is random if it was spread.
+ */
 function inOrder(rows: readonly LogQueueRow[]): LogQueueRow[] {
-  const bySeq = new Map(rows.map((row) => [row.seq, row] as const))
-  return [...bySeq.values()].toSorted((a, b) => a.seq - b.seq)
+  const once = [...new Map(rows.map((row) => [row.seq, row] as const)).values()]
+  const ofAgent = Map.groupBy(once, ({ tail }) => tail)
+  for (const each of ofAgent.values()) each.sort((a, b) => a.seq - b.seq)
+  return once.map(({ tail }) => ofAgent.get(tail)?.shift() as LogQueueRow)
 }
 
 function newEntry(

@@ -29,7 +29,7 @@ test(
         standbys: [],
         replica: 'none',
       },
-      log: { state: 'ok', size: 1, problem: null, witnesses: [] },
+      log: { state: 'ok', size: 1, code: null, problem: null, witnesses: [] },
     })
     assert.equal(response.headers.get('cache-control'), 'no-store')
   },

@@ -173,7 +173,10 @@ test('renewal is due 30 days before expiry, and later for short verifications', 
     ({ renewFrom, expiresAt }) =>
       (Date.parse(expiresAt as string) - Date.parse(renewFrom as string)) / 86_400_000,
   )
-  assert.deepEqual(days, [30, 6])
+  const [long, short = 0] = days
+  assert.equal(long, 30)
+  // Of 12 days that end with a day.
+  assert.ok(short > 5.5 && short <= 6, String(short))
 })
 
 test('the database stores neither names nor tokens of a provider', async (t) => {

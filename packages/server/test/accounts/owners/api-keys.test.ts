@@ -66,7 +66,7 @@ const OPERATIONS: Readonly<Record<ApiKeyScope, readonly string[]>> = {
     'listChannels',
   ],
   'agents:write': ['editAgent', 'setAvatar', 'removeAvatar'],
-  'agents:status': ['suspendAgent', 'reactivateAgent', 'revokeAgent'],
+  'agents:status': ['suspendAgent', 'reactivateAgent', 'revokeAgent', 'reportOwnKey'],
   'claim_tokens:create': ['issueToken', 'issueTokens'],
   'channels:write': [
     'addChannel',

@@ -62,6 +62,7 @@ test('with it /openapi.json lists RATE_LIMITED for every operation that is not e
       'revokeAgent',
       'revokeAllAgents',
       'signOut',
+      'statusFeedLatest',
       'suspendAgent',
     ],
   ])
