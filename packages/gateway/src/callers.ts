@@ -1,3 +1,5 @@
+import { didOf, type Naming, parseDidOrTail } from '@countersign/protocol'
+import { BoundedMap } from './bounded-map.ts'
 import type { Caller, LookupResult } from './decision/decide.ts'
 import type { AgentData } from './decision/decision.ts'
 import type { SessionReader } from './options.ts'
@@ -11,6 +13,29 @@ export interface SessionCaller extends NamedCaller {
 }
 export type AnonymousKind = 'none' | 'unreadable' | 'conflict'
 export type AnonymousCaller = Extract<Caller, { kind: AnonymousKind }>
+
+const MAX_REMEMBERED = 1_000
+
+/** Reads identification headers, and remembers the last ones. */
+export class Identifications {
+  readonly #naming: Naming
+  readonly #callers = new BoundedMap<string, NamedCaller>(MAX_REMEMBERED)
+
+  constructor(naming: Naming) {
+    this.#naming = naming
+  }
+
+  /** @returns null if the text names no agent */
+  parse(text: string): NamedCaller | null {
+    const known = this.#callers.get(text)
+    if (known !== undefined) return known
+    const tail = parseDidOrTail(this.#naming, text)
+    if (tail === null) return null
+    const named = { kind: 'named', did: didOf(this.#naming, tail), proof: 'none' } as const
+    this.#callers.set(text, named)
+    return named
+  }
+}
 
 /** The caller of a request with a session. Null without a bearer token; resolves to null if it is no valid session. */
 export function sessionOf(

@@ -1,19 +1,17 @@
 import {
-  didOf,
-  isSafeMethod,
   type Naming,
   type NonceStore,
-  parseDidOrTail,
   refuseSignature,
   type SignatureResult,
 } from '@countersign/protocol'
 import { type KeyDirectories, keyDirectories, memoryNonceStore } from '@countersign/sdk'
 import { AgentCache } from './agent-cache.ts'
-import { BoundedMap } from './bounded-map.ts'
+import { reportDecision, reportFault } from './callbacks.ts'
 import {
   type AnonymousCaller,
   type AnonymousKind,
   hasEnded,
+  Identifications,
   isBefore,
   type NamedCaller,
   type SessionCaller,
@@ -37,11 +35,11 @@ import type { Basis, CertificateFault } from './decision/decision.ts'
 import { type AcceptedProofs, varyHeader } from './denial.ts'
 import { type TrustedIssuer, trustedIssuers } from './issuers/trusted-issuers.ts'
 import { isLogFinal, type LoggedKeys, loggedKeysFor } from './logged-keys.ts'
-import type { DecidedRequest, FeedFault, GatewayOptions } from './options.ts'
+import type { GatewayOptions } from './options.ts'
 import type { Policy } from './policy/policy.ts'
-import { pathOf, RouteMatcher } from './policy/route-matcher.ts'
-import { type ReadOptions, readOptions } from './read-options.ts'
-import { addressOf, limitKey } from './request/address-key.ts'
+import { RouteMatcher } from './policy/route-matcher.ts'
+import { type ReadOptions, readOptions, reportMissingStore } from './read-options.ts'
+import { limitKey } from './request/address-key.ts'
 import type { GatewayRequest } from './request/gateway-request.ts'
 import { identityHeaderMatcher } from './request/identity-headers.ts'
 import { NO_AUDIENCE, Signatures, type Signer } from './signatures.ts'
@@ -84,8 +82,7 @@ export class Gate {
   readonly #logged: LoggedKeys | null
   readonly #unsubscribe: readonly (() => void)[]
   readonly #preflightOutcome: Outcome
-  /** Parsed identification headers, by their text. */
-  readonly #callers = new BoundedMap<string, NamedCaller>(MAX_CALLERS)
+  readonly #identifications: Identifications
   /** Outcomes for callers without an agent, by the slot of the rules (`#slotOf`). They never change. */
   readonly #anonymousOutcomes: Readonly<Record<AnonymousKind, Outcome[]>> = {
     none: [],
@@ -108,6 +105,7 @@ export class Gate {
     this.accepts = { sessions: options.sessions !== undefined, signatures: audiences.length > 0 }
     this.vary = varyHeader(naming, this.accepts)
     this.#options = options
+    this.#identifications = new Identifications(naming)
     this.#settings = settings
     this.#routes = new RouteMatcher(policy)
     this.#preflightOutcome = outcomeOf(this, ANONYMOUS, PREFLIGHT, null)
@@ -139,7 +137,7 @@ export class Gate {
     this.#unsubscribe = [
       ...(own ? [own.follower.onRestricted((did) => this.#agents.restrict(did))] : []),
       ...this.#trusted.map((each) => {
-        return each.follower.onFault((fault) => this.#reportFault(fault, each.issuer))
+        return each.follower.onFault((fault) => reportFault(options, fault, each.issuer))
       }),
     ]
   }
@@ -168,12 +166,12 @@ export class Gate {
   decide(request: GatewayRequest): Outcome | Promise<Outcome> {
     try {
       const outcome = this.#decide(request)
-      if (!(outcome instanceof Promise)) return this.#notify(outcome, request)
+      if (!(outcome instanceof Promise)) return this.#report(outcome, request)
       return outcome
         .catch(() => this.#failureOutcome(request))
-        .then((each) => this.#notify(each, request))
+        .then((each) => this.#report(each, request))
     } catch {
-      return this.#notify(this.#failureOutcome(request), request)
+      return this.#report(this.#failureOutcome(request), request)
     }
   }
 
@@ -320,7 +318,7 @@ export class Gate {
     session: SessionCaller | null,
   ): NamedCaller | SessionCaller | AnonymousCaller {
     if (identification === null) return session ?? ANONYMOUS
-    const named = this.#callers.get(identification) ?? this.#parse(identification)
+    const named = this.#identifications.parse(identification)
     if (named === null) return UNREADABLE
     if (session === null) return named
     return session.did === named.did ? session : CONFLICT
@@ -338,16 +336,8 @@ export class Gate {
     const did = signer.kind === 'named' ? signer.did : null
     if (session !== null && session.did !== did) return true
     if (identification === null || did === null || identification === did) return false
-    const named = this.#callers.get(identification) ?? this.#parse(identification)
+    const named = this.#identifications.parse(identification)
     return named?.did !== did
-  }
-
-  #parse(identification: string): NamedCaller | null {
-    const tail = parseDidOrTail(this.naming, identification)
-    if (tail === null) return null
-    const named = { kind: 'named', did: didOf(this.naming, tail), proof: 'none' } as const
-    this.#callers.set(identification, named)
-    return named
   }
 
   #evaluate(
@@ -379,46 +369,16 @@ export class Gate {
     return seconds === 0 ? outcome : rateLimitedOutcome(this, outcome, seconds)
   }
 
+  #report(outcome: Outcome, request: GatewayRequest): Outcome {
+    reportDecision(this.#options, outcome, request)
+    return outcome
+  }
+
   #failureOutcome({ method, target }: GatewayRequest): Outcome {
     const rules = this.#routes.rulesAt(this.#routes.find(method, target))
     return outcomeOf(this, ANONYMOUS, strictest(rules.map(failureVerdict)), null)
   }
-
-  #reportFault(fault: FeedFault, issuer: string): void {
-    const { onFeedFault } = this.#options
-    const ignore = () => undefined
-    // Also if it is async.
-    void (async () => onFeedFault?.(fault, issuer))().catch(ignore)
-  }
-
-  /** Calls `onDecision`. Its errors are ignored: a failing log must not refuse requests. */
-  #notify(outcome: Outcome, request: GatewayRequest): Outcome {
-    const { onDecision } = this.#options
-    if (onDecision === undefined) return outcome
-    try {
-      const { method, target } = request
-      const decided: DecidedRequest = { method, path: pathOf(target), address: addressOf(request) }
-      const returned = onDecision(outcome.decision, decided)
-      if (returned instanceof Promise) returned.catch(() => undefined)
-    } catch {}
-    return outcome
-  }
 }
-
-/** A store that can never tell refuses every signed request that changes state. */
-function reportMissingStore(nonces: NonceStore, policy: Policy): void {
-  if (nonces.retryAfterSeconds?.(0) !== null) return
-  const changesState = (methods: readonly string[] | null) => !methods?.every(isSafeMethod)
-  const rules = [...policy.routes, { ...policy, methods: null }]
-  const needsStore = rules.some(
-    ({ methods, requireProof, levels }) =>
-      (requireProof || levels.none === 'deny') && changesState(methods),
-  )
-  if (needsStore) console.error(MISSING_STORE)
-}
-
-const MISSING_STORE =
-  'countersign: this gateway refuses every signed request that changes state (no-nonce-store), because other instances of it have memories of their own. Set the option `nonces` to a shared store: durableObjectNonceStore on Workers, otherwise redisNonceStore.'
 
 /** What is known of a signature that proves nothing, besides the result. */
 interface Unproven {
@@ -428,7 +388,6 @@ interface Unproven {
 }
 
 const UNPROVEN: Unproven = { certificateFault: null, retryAfterSeconds: null }
-const MAX_CALLERS = 1_000
 const ANONYMOUS: AnonymousCaller = { kind: 'none' }
 const UNREADABLE: AnonymousCaller = { kind: 'unreadable' }
 const CONFLICT: AnonymousCaller = { kind: 'conflict' }

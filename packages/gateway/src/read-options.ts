@@ -1,4 +1,4 @@
-import { type Naming, namingFor } from '@countersign/protocol'
+import { isSafeMethod, type Naming, type NonceStore, namingFor } from '@countersign/protocol'
 import { Registry } from '@countersign/sdk'
 import type { Basis } from './decision/decision.ts'
 import type { GatewayOptions, RegistryClient } from './options.ts'
@@ -129,3 +129,18 @@ function readOrigin(input: string | URL, place: string, mistakes: string[]): str
   mistakes.push(`${place} takes an origin such as https://shop.example`)
   return null
 }
+
+/** A store that can never tell refuses every signed request that changes state. */
+export function reportMissingStore(nonces: NonceStore, policy: Policy): void {
+  if (nonces.retryAfterSeconds?.(0) !== null) return
+  const changesState = (methods: readonly string[] | null) => !methods?.every(isSafeMethod)
+  const rules = [...policy.routes, { ...policy, methods: null }]
+  const needsStore = rules.some(
+    ({ methods, requireProof, levels }) =>
+      (requireProof || levels.none === 'deny') && changesState(methods),
+  )
+  if (needsStore) console.error(MISSING_STORE)
+}
+
+const MISSING_STORE =
+  'countersign: this gateway refuses every signed request that changes state (no-nonce-store), because other instances of it have memories of their own. Set the option `nonces` to a shared store: durableObjectNonceStore on Workers, otherwise redisNonceStore.'
