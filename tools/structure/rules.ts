@@ -35,16 +35,19 @@ export const ROOMS = [
 /** How many pairs of rooms may import each other, one way. */
 export const MOST_ARROWS = 60
 
-/** How much code a part of the repository may have. */
+/**
+ * How much code a part of the repository may have. A capability raises a bar by what it needs, in its own commit: last the feed's chain,
+ * renouncing and reports of keys, joins, recovery and mirrors of the log, erasure, and nonce stores that have just started.
+ */
 export const BARS: readonly {
   readonly within: RegExp
   readonly mostFiles?: number
   readonly mostLines: number
 }[] = [
-  { within: /^packages\/server\/src\//, mostFiles: 520, mostLines: 55_000 },
+  { within: /^packages\/server\/src\//, mostFiles: 520, mostLines: 57_500 },
   // The list of parts, and what registers, runs and closes them.
   { within: /^packages\/server\/src\/service\/[^/]+\.ts$/, mostLines: 700 },
-  { within: /^packages\/[a-z]+\/src\//, mostLines: 97_000 },
+  { within: /^packages\/[a-z]+\/src\//, mostLines: 102_500 },
 ]
 
 /** Files with a name of one pattern, and what they may not import (specifiers, type imports included). */

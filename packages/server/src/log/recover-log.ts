@@ -3,24 +3,26 @@ import {
   type Checkpoint,
   CodedError,
   encodeBase64,
+  entryFault,
   equalHashes,
   hashLeaf,
   isAgentEntry,
+  type KnownAgent,
+  knownAfter,
   type LogEntry,
-  type Naming,
   openCheckpoint,
   parseEntryBundle,
   parseLogEntry,
   readHashesFromTiles,
-  rotationSignatures,
   TILE_WIDTH,
   type Tile,
   tileWidth,
   treeRoot,
+  utf8,
 } from '@countersign/protocol'
 import type { Database, Db, Tx } from '../database/database.ts'
 import type { LogEpochRow, LogQueueRow } from '../database/schema/log-rows.ts'
-import { Ed25519Verifier } from '../secrets/ed25519.ts'
+import { Ed25519Verifier, isValidSignature } from '../secrets/ed25519.ts'
 import { LogAnchor } from './anchor.ts'
 import { type AppliedEntries, applyEntries, tailOf } from './apply-entries.ts'
 import { assertContains } from './halted.ts'
@@ -29,6 +31,7 @@ import {
   deleteQueued,
   insertEntries,
   keyOfEpoch,
+  lastEntriesOf,
   queuedOf,
   readHashesFromDatabase,
   tilesAt,
@@ -53,7 +56,6 @@ export interface RecoveredLog extends AppliedEntries {
 export interface RecoverDeps {
   readonly db: Database
   readonly dataDir: string
-  readonly naming: Naming
   /** Milliseconds since the Unix epoch. */
   readonly now: () => number
 }
@@ -61,12 +63,12 @@ export interface RecoverDeps {
 /**
  * Adds the entries that the database has lost from a copy of the log, and brings the agents to the state that they give, in one
  * transaction. The copy is verified: its checkpoint is signed by the log, contains what this machine has signed or served, and has
- * these entries, and both keys have signed each rotation. Then its checkpoint is the anchor, if this machine had none. Repeating it
+ * these entries, which keep the rules of the log: both keys have signed each rotation. Then its checkpoint is the anchor, if this machine had none. Repeating it
  * changes nothing.
  * @throws CodedError VALIDATION_ERROR if the copy does not fit; nothing is changed then
  */
 export async function recoverLog(deps: RecoverDeps, mirror: Mirror): Promise<RecoveredLog> {
-  const { db, dataDir, naming, now } = deps
+  const { db, dataDir, now } = deps
   const anchors = new LogAnchor(dataDir)
   const anchor = anchors.read()
   const epoch = await currentEpoch(db.read)
@@ -83,7 +85,7 @@ export async function recoverLog(deps: RecoverDeps, mirror: Mirror): Promise<Rec
     throw refusal('The entries of the mirror are not those of its checkpoint.')
   }
   const added = entries.map(({ entry }) => entry).filter(isAgentEntry)
-  await assertRotations(naming, added)
+  await assertRules(db.read, epoch, entries)
   const recovered = await db.write(async (tx) => {
     if ((await currentEpoch(tx.db))?.size !== epoch.size)
       throw refusal('The log has changed meanwhile. Try again.')
@@ -112,18 +114,28 @@ export async function recoverLog(deps: RecoverDeps, mirror: Mirror): Promise<Rec
   return recovered
 }
 
-/** Whoever has stolen the key of the log can sign entries, but not for both keys of an agent. */
-async function assertRotations(naming: Naming, added: readonly AgentEntry[]): Promise<void> {
-  const ed25519 = new Ed25519Verifier()
-  for (const entry of added) {
-    if (entry.type !== 'key_rotated') continue
-    const signatures = rotationSignatures(naming, entry) ?? []
-    const valid = signatures.map(({ publicKey, message, signature }) =>
-      ed25519.verify(publicKey, message, signature),
-    )
-    const isSigned = valid.length > 0 && (await Promise.all(valid)).every(Boolean)
-    if (!isSigned)
-      throw refusal(`The mirror has a rotation of ${entry.did} that its keys did not sign.`)
+/**
+ * What everybody checks who verifies the log. Whoever has stolen its key can sign entries, but not for both keys of an agent.
+ * @throws CodedError VALIDATION_ERROR
+ */
+async function assertRules(
+  db: Db,
+  { epoch, size }: LogEpochRow,
+  entries: readonly FetchedEntry[],
+): Promise<void> {
+  const tails = new Set(entries.flatMap(({ entry }) => tailOfEntry(entry) ?? []))
+  const known = new Map<string, KnownAgent>()
+  for (const { tail, entry: text } of await lastEntriesOf(db, epoch, [...tails])) {
+    const bytes = utf8(text)
+    known.set(tail, knownAfter(parseLogEntry(bytes) as AgentEntry, hashLeaf(bytes), null))
+  }
+  for (const [i, { entry, bytes }] of entries.entries()) {
+    if (!isAgentEntry(entry)) continue
+    const before = known.get(tailOf(entry.did)) ?? null
+    const fault = await entryFault(entry, before, isValidSignature)
+    if (fault !== null)
+      throw refusal(`Entry ${size + i} of the mirror, about ${entry.did}, ${fault}.`)
+    known.set(tailOf(entry.did), knownAfter(entry, hashLeaf(bytes), before))
   }
 }
 

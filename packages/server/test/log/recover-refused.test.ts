@@ -56,7 +56,11 @@ async function open(t: TestContext) {
   /** A mirror of the log with further entries, under a signature of the log's own key. */
   const mirrorWith = async (...entries: readonly object[]): Promise<Mirror> => {
     const { origin = '' } = (await currentEpoch(db.read)) ?? {}
-    const all = [utf8(row?.entry ?? ''), ...entries.map((each) => formatLogEntry(each as LogEntry))]
+    const all: Uint8Array[] = [utf8(row?.entry ?? '')]
+    for (const each of entries) {
+      const prev = encodeBase64(hashLeaf(all.at(-1) as Uint8Array))
+      all.push(formatLogEntry({ prev, ...each } as LogEntry))
+    }
     const edge = new TreeEdge(0, [])
     for (const bytes of all) edge.append(hashLeaf(bytes))
     const text = formatCheckpoint({ origin, size: all.length, root: edge.root() })
@@ -71,18 +75,19 @@ async function open(t: TestContext) {
           : (tile?.hashes.subarray(0, width * 32) ?? new Uint8Array()),
     }
   }
-  const prev = encodeBase64(hashLeaf(utf8(row?.entry ?? '')))
-  const common = { v: 1, did, prev, by: 'agent', at: Date.now(), commitment: prev }
-  const rotation = (old: ReturnType<typeof newKey>, next: ReturnType<typeof newKey>) => {
+  const commitment = encodeBase64(randomBytes(32))
+  const common = { v: 1, did, by: 'agent', at: Date.now(), commitment }
+  type Key = ReturnType<typeof newKey>
+  const rotation = (old: Key, next: Key, sequence = 2) => {
     const issuedAt = Math.floor(Date.now() / 1000)
     const service = settings.baseUrl.origin
     const operation = { first: 0xff, operation: 'rotate', version: 'v1', token: null } as const
-    const signed = { ...operation, service, did, sequence: 2, old, next, issuedAt }
+    const signed = { ...operation, service, did, sequence, old, next, issuedAt }
     return {
       ...common,
       type: 'key_rotated',
       key: keyThumbprint(Buffer.from(next.publicKey, 'base64')),
-      keySequence: 2,
+      keySequence: sequence,
       service,
       issuedAt,
       prevKey: old.publicKey,
@@ -92,7 +97,7 @@ async function open(t: TestContext) {
     }
   }
   const recover = (mirror: Mirror, from: Database = db) =>
-    recoverLog({ db: from, dataDir, naming, now: Date.now }, mirror)
+    recoverLog({ db: from, dataDir, now: Date.now }, mirror)
   const agent = () => db.read.selectFrom('agents').selectAll().executeTakeFirstOrThrow()
   return { db, dataDir, did, key, common, mirrorWith, rotation, recover, agent }
 }
@@ -108,11 +113,12 @@ test('a rotation in the mirror that the keys did not sign is refused, and nothin
     { ...valid, keySequence: 3 },
     { ...valid, service: 'https://other.example' },
     { ...valid, newKey: newKey().publicKey },
+    { ...valid, prev: encodeBase64(randomBytes(32)) },
   ]
   for (const entry of forged) {
     await assert.rejects(
       recover(await mirrorWith(entry)),
-      /rotation of .* that its keys did not sign/,
+      /^CodedError: Entry 1 of the mirror, about svc:agent:\w+, (rotates|replaces|does not refer)/,
     )
     assert.deepEqual([await agent(), await currentEpoch(db.read)], before)
     assert.equal(new LogAnchor(dataDir).read(), null)
@@ -133,7 +139,7 @@ test('who has stolen the key of the log cannot give an agent another key by a re
     key: keyThumbprint(Buffer.from(thief.publicKey, 'base64')),
     keySequence: 2,
   }
-  const { lost, rotated } = await recover(await mirrorWith(recovered, rotation(thief, newKey())))
+  const { lost, rotated } = await recover(await mirrorWith(recovered, rotation(thief, newKey(), 3)))
   assert.deepEqual([lost, rotated], [[did], []])
   const { status, status_reason } = await agent()
   assert.deepEqual([status, status_reason], ['suspended', 'key_unknown_after_restore'])

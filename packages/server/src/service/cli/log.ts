@@ -43,7 +43,7 @@ export function logCommands(program: Command, env: Env): void {
     .requiredOption('--from <mirror>', 'a URL such as https://mirror.example/log, or a directory')
     .action(async ({ from }: { readonly from: string }, command: Command) => {
       const recovered = await withData(env, ({ db, settings: { dataDir }, naming, now }) =>
-        recoverLog({ db, dataDir, naming, now }, openMirror(from)),
+        recoverLog({ db, dataDir, now }, openMirror(from)),
       )
       print(command, recovered, describeRecovered(recovered))
     })
