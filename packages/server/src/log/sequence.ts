@@ -77,7 +77,7 @@ export async function sequenceBatch(deps: SequenceDeps, tx: Tx): Promise<number>
   const due = await dueChanges(tx.db, now, SEQUENCE_BATCH)
   if (due.length === 0) return 0
   const admitted = await holdBack(tx, due, now)
-  const rows = inOrder([...(await waitingWith(tx, admitted)), ...admitted])
+  const rows = inOrder([...admitted, ...(await waitingWith(tx, admitted))])
   await appendEntries(
     deps,
     tx,

@@ -18,6 +18,7 @@ import {
 import { setStatus } from '../../../../../test/support/set-status.ts'
 import { signIn } from '../../../../../test/support/signed-in.ts'
 import { until } from '../../../../../test/support/until.ts'
+import { appendFeedChange } from '../../../src/agents/changes/feed-change-table.ts'
 import { insertRecovery } from '../../../src/agents/keys/key-table.ts'
 import { TABLE_KEYS } from '../../../src/database/maintenance/import-sqlite.ts'
 import { insertKey, keepTree } from '../../../src/log/cosigning/cosigned-log-table.ts'
@@ -45,6 +46,7 @@ async function inAFile(t: TestContext): Promise<{ service: TestService; dids: st
   await untilLogged(service, 9)
   const tail = dids[0]?.slice(-24) as string
   await operator.db.write(async (tx) => {
+    await appendFeedChange(tx, { list: 0, idx: 1, status: 1 }, Date.now())
     // Byte for byte "B" comes before "a"; in most languages it comes after.
     for (const id of ['B', 'a', 'Ä', 'ä', '~', '😀']) {
       const place = { kind: 'domain', handle_or_domain: `${id}.example`, tier: 2 } as const
