@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -9,6 +11,7 @@ import { logInfo, logKey, readLog, untilLogged } from '../../../../test/support/
 import { SQLITE_ONLY } from '../../../../test/support/postgres.ts'
 import { withRaw } from '../../../../test/support/raw-database.ts'
 import {
+  COUNTERSIGND,
   claimAgent,
   countersignd,
   startTestService,
@@ -85,6 +88,49 @@ test(
     assert.equal(((await shown.json()) as { status: string }).status, 'revoked')
     assert.equal((await readiness(restored)).state, 'ok')
     assert.match((await countersignd(env, 'doctor')).stdout, /ok {4}transparency log/)
+  },
+)
+
+/** Starts a command and kills it after some time, if it has not ended. */
+async function killAfter(ms: number, env: NodeJS.ProcessEnv, ...args: string[]): Promise<void> {
+  const child = spawn(process.execPath, [COUNTERSIGND, ...args], { env, stdio: 'ignore' })
+  const timer = setTimeout(() => child.kill('SIGKILL'), ms)
+  await once(child, 'exit')
+  clearTimeout(timer)
+}
+
+test(
+  'a restore and a recovery that were killed with -9 at any time are run again, and complete',
+  SQLITE_ONLY,
+  async (t) => {
+    const dir = tempDir(t)
+    const service = await startTestService(t)
+    const { env } = service
+    const did = await claimAgent(service, await service.operator.addVerifiedOwner())
+    await untilLogged(service, 1)
+    const backup = join(dir, 'backup.db')
+    assert.equal((await countersignd(env, 'backup', backup)).code, 0)
+    assert.equal((await countersignd(env, 'agent', 'revoke', did)).code, 0)
+    await untilLogged(service, 2)
+    const mirror = await mirrorOf(service, join(dir, 'mirror'))
+    const before = await readLog(`${service.url}/log`, await logKey(service.url))
+    await service.stop()
+
+    // A command takes about a second: most of these end it at another step.
+    const times = [300, 500, 600, 700, 800, 900, 1000, 1100, 1200]
+    for (const ms of times) await killAfter(ms, env, 'restore', backup)
+    assert.equal((await countersignd(env, 'restore', backup)).code, 3)
+    for (const ms of times) await killAfter(ms, env, 'log', 'recover', '--from', mirror)
+    const recovered = await countersignd(env, 'log', 'recover', '--from', mirror)
+    assert.equal(recovered.code, 0, recovered.stderr)
+
+    const restored = await startTestService(t, env)
+    leaveUncompared(restored)
+    await untilLogged(restored, 2)
+    const after = await readLog(`${restored.url}/log`, await logKey(restored.url))
+    assert.deepEqual(after.raw, before.raw)
+    const shown = await fetch(`${restored.url}/api/agents/${did}`)
+    assert.equal(((await shown.json()) as { status: string }).status, 'revoked')
   },
 )
 
