@@ -100,13 +100,8 @@ for (const file of ORDERS) {
     const { agent, did } = await agentFor(service, url)
     const orders = `${url}/orders`
     const init = { method: 'POST', headers: { 'content-type': 'text/plain' }, body: 'one item' }
-    // The site does not know whether what was signed in the second of its start was used.
-    let response = await agent.fetch(orders, init)
-    await until(async () => {
-      if (response.status !== 503) return true
-      response = await agent.fetch(orders, init)
-      return false
-    })
+    // A site that has just started asks for a signature with its nonce, which the agent sends.
+    const response = await agent.fetch(orders, init)
     assert.deepEqual([response.status, await response.text()], [200, `Ordered by ${did}`])
     const named = { ...init, headers: { ...init.headers, ServiceID: did } }
     assert.equal((await fetch(orders, named)).status, 402)
@@ -116,7 +111,8 @@ for (const file of ORDERS) {
     assert.equal((await other.agent.fetch(orders, init)).status, 402)
     const signed = await agent.sign(orders, init)
     const changed = { method: 'POST', headers: signed.headers, body: 'two items' }
-    assert.equal((await fetch(orders, changed)).status, 402)
+    // Without its nonce, a site that has just started cannot tell more: 503.
+    assert.ok([402, 503].includes((await fetch(orders, changed)).status))
   })
 }
 
@@ -210,6 +206,7 @@ test('numbers and names in the README match the code', () => {
   )
   assert.deepEqual(Object.keys(dependencies), ['@countersign/sdk'])
   for (const [, path = ''] of page.matchAll(/\]\((\.\.[^)]*)\)/g)) {
-    assert.ok(readFileSync(join(ROOT, 'packages/gateway', path), 'utf8').length > 0)
+    const [file = ''] = path.split('#')
+    assert.ok(readFileSync(join(ROOT, 'packages/gateway', file), 'utf8').length > 0)
   }
 })
