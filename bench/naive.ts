@@ -65,7 +65,7 @@ function card(row: Row, _request: Request, response: Response) {
   const channels = channelsOf.all(row.tail) as Row[]
   const tier = channels.reduce((best, each) => Math.max(best ?? 0, each.tier), null)
   const identity = row.provider === null ? 0 : row.assurance === 'low' ? 1 : 2
-  const verifiedAt = row.provider && iso(row.verified_at)
+  const verifiedAt = row.provider && iso(row.verified_at - (row.verified_at % DAY_MS))
   const isNewName = row.name_changed_at !== null && Date.now() - row.name_changed_at < 90 * DAY_MS
   const label = row.provider === 'in-person' ? 'In person' : row.provider
   response.json({
