@@ -56,7 +56,8 @@ for (const [name, command] of Object.entries(RUNTIMES)) {
       verified: true,
       twice: 'CHALLENGE_SPENT',
       session: claimed,
-      proof: ['verified', 'checked', 'checked', 'replay'],
+      // A process that has just started cannot tell whether a nonce was used before it.
+      proof: ['unverified', 'unchecked', 'unchecked', 'replay'],
       fetched: 200,
       certified: [claimed, claimed],
       grade: true,
@@ -115,7 +116,7 @@ test('a bundle holds what it uses: who reads a header loads no client and no cur
   const header = await sizeOf("export { identifiedDid } from '@countersign/sdk'")
   const registry = await sizeOf("export { Registry } from '@countersign/sdk'")
   assert.ok(header < 4_000, `${header} bytes`)
-  assert.ok(registry < 44_000, `${registry} bytes`)
+  assert.ok(registry < 46_000, `${registry} bytes`)
   assert.ok(all > registry && registry > header)
 })
 

@@ -301,7 +301,7 @@ class Gate:
         if not self.audiences:
             unverified = SignatureResult(verdict="unverified", reason="no-audience", status=401)
             decision = self._decide_unsigned(request, rules, address, session)
-            return with_unverified_signature(decision, unverified)
+            return with_unverified_signature(decision, unverified, None)
         return self._decide_signed(request, rules, address, session)
 
     def _session_of(self, request: RawRequest, fields: HeaderFields) -> Optional[Caller]:

@@ -41,7 +41,7 @@ test('an invalid file is refused with a list of every mistake', async (t) => {
     'logLevel must be',
     'policy.mode must be',
     'policy.deny[0] must be',
-    'header name',
+    'identification header',
     'The address of the service must be http or https',
   ]) {
     assert.ok(stderr.includes(each), `${each}: ${stderr}`)

@@ -138,7 +138,8 @@ export class TransparencyLog {
    */
   async #findAnchor(row: LogEpochRow): Promise<void> {
     const anchor = this.#anchor.read()
-    if (anchor?.origin === row.origin || row.checkpoint === null) return this.#joining.end()
+    const isKnown = anchor === null ? row.checkpoint === null : anchor.origin === row.origin
+    if (isKnown) return this.#joining.end()
     this.#assertOwnKey(row)
     const known = (await this.#deps.witnesses?.confirmed()) ?? (await this.#joining.learn(row))
     if (known === null) return assertAnchored(row, anchor)

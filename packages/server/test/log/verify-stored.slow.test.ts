@@ -74,7 +74,7 @@ const FLIPS: readonly (readonly [string, string, string, RegExp])[] = [
   ['log_epochs', 'public_key', 'epoch = 1', /the checkpoint of 300 entries is not signed/],
   ['feed_changes', 'chain', 'n = 1', /change 1 of the status feed does not have/],
   ['feed_changes', 'value', 'n = 2', /change 2 of the status feed does not have/],
-  ['feed_changes', 'n', 'n = 2', /change 2 of the status feed is missing/],
+  ['feed_changes', 'list', 'n = 3', /change 3 of the status feed does not have/],
 ]
 
 test('one flipped bit in the stored log is found by doctor and by backup', async (t) => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, rmSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -30,6 +30,7 @@ test('SIGTERM during startup stops the service once it has started, with exit co
   const settings = readSettings(env)
   // With the tables in place, blocked writes hold up the startup until the signal is sent.
   await (await openOperator(settings)).close()
+  rmSync(join(settings.dataDir, 'identity-pepper'))
   const goOn = await stallWrites(t, settings)
   const child = spawn(process.execPath, [COUNTERSIGND, 'serve'], {
     env: { PATH: process.env.PATH ?? '', ...env, LOG_LEVEL: 'info' },

@@ -34,17 +34,18 @@ export function serveCommands(program: Command, env: Env): void {
 
 async function serve(env: Env): Promise<void> {
   const settings = readSettings(env)
-  await assertUsable(settings)
   const log = openLog(settings.logLevel)
   for (const { name, meant } of misspeltSettings(env)) {
     log.warn({ setting: name }, `${name} is not a setting. Did you mean ${meant}?`)
   }
   // Before the start: process 1 of a container ignores signals without a handler.
   const signals = catchStopSignals(log)
-  const service = await start(settings, log, env).catch((error: unknown) => {
-    signals.release()
-    throw error
-  })
+  const service = await assertUsable(settings)
+    .then(() => start(settings, log, env))
+    .catch((error: unknown) => {
+      signals.release()
+      throw error
+    })
   log.info(
     { address: service.address },
     `${settings.serviceName} serves ${settings.baseUrl.origin}`,

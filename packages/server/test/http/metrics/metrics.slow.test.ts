@@ -131,7 +131,10 @@ async function startWithoutLog(
   const root = Buffer.alloc(32).toString('base64')
   writeFileSync(join(DATA_DIR, 'log-head'), `another.example/log/1\n1\n${root}\n`)
   const service = await startTestService(t, { ...env, DATA_DIR })
-  await until(async () => (await scrape()).get('countersign_log_halted') === 1)
+  await until(async () => {
+    service.tick()
+    return (await scrape()).get('countersign_log_halted') === 1
+  })
   return service
 }
 

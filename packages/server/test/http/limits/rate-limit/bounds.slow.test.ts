@@ -16,7 +16,7 @@ import { readSettings } from '../../../../src/base/config.ts'
 import { figure, pipeline } from '../overload/support.ts'
 import { assertLimited, BEHIND_PROXY, statuses, whileStalled } from './support.ts'
 
-const CONNECTIONS = 20
+const CONNECTIONS = 40
 const CLAIM = '/api/v1/claim'
 const OPTIONS = '/api/sign-in/passkey/options'
 const WAITING = 'countersign_writes_waiting'
@@ -119,9 +119,7 @@ test('of 300 concurrent wrong claims from one address ten are answered; the othe
     const bodies = Array.from({ length: 15 }, (_, i) => (i % 5 === 4 ? badlySigned : unknown))
     // Writes stall until all claims have arrived, so that none is counted before.
     const goOn = await stall(t, settings)
-    const all = Promise.all(
-      Array.from({ length: CONNECTIONS }, () => pipeline(service.url, CLAIM, bodies)),
-    )
+    const all = Promise.all(Array.from({ length: 20 }, () => pipeline(service.url, CLAIM, bodies)))
     await until(async () => (await figure(service, WAITING)) >= 10)
     await goOn()
     const answers = (await all).flat()
