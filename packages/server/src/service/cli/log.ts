@@ -42,7 +42,7 @@ export function logCommands(program: Command, env: Env): void {
     .description('add the entries that a restored database has lost, from a copy of the log')
     .requiredOption('--from <mirror>', 'a URL such as https://mirror.example/log, or a directory')
     .action(async ({ from }: { readonly from: string }, command: Command) => {
-      const recovered = await withData(env, ({ db, settings: { dataDir }, naming, now }) =>
+      const recovered = await withData(env, ({ db, settings: { dataDir }, now }) =>
         recoverLog({ db, dataDir, now }, openMirror(from)),
       )
       print(command, recovered, describeRecovered(recovered))
