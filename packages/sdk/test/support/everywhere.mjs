@@ -33,8 +33,10 @@ const session = await ask({
   body: JSON.stringify(await agent.answer(challenge, { audience })),
 })
 const signing = new Agent({ registry, signer, did, audiences: [audience, service] })
-// A clock in the past, so that the store is older than the request.
-const nonces = memoryNonceStore(100, () => Date.now() - 10_000)
+// It starts with a clock in the past, so that the store is older than the request.
+let shift = -3_600_000
+const nonces = memoryNonceStore(100, () => Date.now() + shift)
+shift = 0
 const sent = await signing.sign(`${audience}/orders?`, { method: 'POST', body: '{}' })
 const check = (request) => verifyRequest(request, { registry, audiences: [audience], nonces })
 const copy = sent.clone()
