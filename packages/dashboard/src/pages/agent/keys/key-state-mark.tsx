@@ -5,6 +5,7 @@ const WORDS: Readonly<Record<Key['state'], string>> = {
   retired: 'Retired',
   renounced: 'Renounced',
   compromised: 'Compromised',
+  lost: 'Lost in a restore',
 }
 
 const PILLS: Readonly<Record<Key['state'], string>> = {
@@ -12,6 +13,7 @@ const PILLS: Readonly<Record<Key['state'], string>> = {
   retired: 'bg-sunken text-soft',
   renounced: 'bg-sunken text-soft',
   compromised: 'bg-bad text-on-bad',
+  lost: 'bg-sunken text-soft',
 }
 
 /** The state of a key, as text and colour. */
