@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { leaveUncompared } from '../../../../test/support/changes-complete.ts'
 import { buildGo } from '../../../../test/support/go.ts'
 import { logInfo, untilLogged } from '../../../../test/support/log-client.ts'
 import { prepareClaims, sendClaims } from '../../../../test/support/many-claims.ts'
@@ -38,6 +39,7 @@ test(
     // The control: the same program refuses another key, a rewritten entry and a checkpoint of another log.
     const otherKey = await run(verifier, [prefix, otherVerifierKey(verifierKey)])
     assert.equal(otherKey.code, 1, otherKey.stdout)
+    leaveUncompared(service)
     await service.operator.db.write(async (tx) => {
       const { entry } = await tx.db
         .selectFrom('log_entries')
