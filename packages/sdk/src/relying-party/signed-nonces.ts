@@ -8,7 +8,7 @@ import { decodeBase64Url, type Macs } from './hmac.ts'
 const RANDOM_BYTES = 16
 /** As many as 16 bytes have in base64url. */
 const BOOT_ID_CHARACTERS = 22
-/** Whoever asks for many challenges does not move their expiry further than this. */
+/** A caller that asks for many challenges does not move their expiry further than this. */
 const MAX_DELAY_MS = 1_000
 const TIME_BYTES = 8
 const MAC_BYTES = 32

@@ -107,7 +107,7 @@ export class Joining {
   }
 }
 
-/** @returns null if it is malformed: whoever writes to the database may have written it */
+/** @returns null if it is malformed: anyone who writes to the database may have written it */
 function parseAnswer(text: string) {
   try {
     const { size, root: encodedRoot, signature: encoded } = JSON.parse(text) as Answer

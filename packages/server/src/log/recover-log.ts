@@ -115,7 +115,7 @@ export async function recoverLog(deps: RecoverDeps, mirror: Mirror): Promise<Rec
 }
 
 /**
- * What everybody checks who verifies the log. Whoever has stolen its key can sign entries, but not for both keys of an agent.
+ * What everybody checks who verifies the log. A thief of its key can sign entries, but not for both keys of an agent.
  * @throws CodedError VALIDATION_ERROR
  */
 async function assertRules(

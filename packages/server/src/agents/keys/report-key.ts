@@ -24,7 +24,7 @@ import {
 type ReportDeps = Pick<CoreDeps, 'db' | 'site' | 'now'>
 
 /**
- * Reports a key as compromised with a signature by it: whoever has it can burn it, and nothing else. Any key that the agent has had,
+ * Reports a key as compromised with a signature by it: its holder can burn it, and nothing else. Any key that the agent has had,
  * and also if the agent is revoked. Repeating it changes nothing.
  * @param reference the agent's DID or its tail
  * @returns the keys of the agent

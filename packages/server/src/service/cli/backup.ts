@@ -108,7 +108,7 @@ function describeSetback({ entries, status, keys, agents }: Setback): string[] {
   ]
 }
 
-/** Whoever changes an entry of the log leaves the pages of the file intact. @throws NotABackupError */
+/** A changed entry of the log leaves the pages of the file intact. @throws NotABackupError */
 async function verifyCopy(file: string): Promise<void> {
   const place = { kind: 'sqlite', file } as const
   const fault = await inspectDatabase(place, ({ db }) => verifyStored(db))

@@ -27,7 +27,7 @@ interface StatusRouteDeps {
 
 /** Lists may be this old. */
 const CACHE_5_SECONDS = 'public, max-age=5'
-/** Whoever reads the feed may need what a head has just announced. */
+/** A reader of the feed may need what a head has just announced. */
 const CACHE_1_SECOND = 'public, max-age=1'
 /** draft-ietf-oauth-status-list section 8.1 */
 const STATUS_LIST_TYPE = 'application/statuslist+jwt'
