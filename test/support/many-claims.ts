@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { Agent, request } from 'node:http'
 import { mintBatch } from '../../packages/server/src/agents/claims/mint.ts'
-import { hashToken } from '../../packages/server/src/secrets/hash-token.ts'
+import { hashToken } from '../../packages/server/src/base/hash-token.ts'
 import { newKey } from './key.ts'
 import { type ClaimBody, claimBody, type Operator, type TestService } from './service.ts'
 

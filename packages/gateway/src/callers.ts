@@ -14,6 +14,11 @@ export interface SessionCaller extends NamedCaller {
 export type AnonymousKind = 'none' | 'unreadable' | 'conflict'
 export type AnonymousCaller = Extract<Caller, { kind: AnonymousKind }>
 
+export const ANONYMOUS: AnonymousCaller = { kind: 'none' }
+export const UNREADABLE: AnonymousCaller = { kind: 'unreadable' }
+export const CONFLICT: AnonymousCaller = { kind: 'conflict' }
+export const SESSION_ENDED: Caller = { kind: 'session-ended' }
+
 const MAX_REMEMBERED = 1_000
 
 /** Reads identification headers, and remembers the last ones. */

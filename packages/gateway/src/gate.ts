@@ -6,16 +6,19 @@ import {
 } from '@countersign/protocol'
 import { type KeyDirectories, keyDirectories, memoryNonceStore } from '@countersign/sdk'
 import { AgentCache } from './agent-cache.ts'
-import { reportDecision, reportFault } from './callbacks.ts'
 import {
+  ANONYMOUS,
   type AnonymousCaller,
   type AnonymousKind,
+  CONFLICT,
   hasEnded,
   Identifications,
   isBefore,
   type NamedCaller,
+  SESSION_ENDED,
   type SessionCaller,
   sessionOf,
+  UNREADABLE,
 } from './callers.ts'
 import {
   type Caller,
@@ -37,9 +40,9 @@ import { type TrustedIssuer, trustedIssuers } from './issuers/trusted-issuers.ts
 import { isLogFinal, type LoggedKeys, loggedKeysFor } from './logged-keys.ts'
 import type { GatewayOptions } from './options.ts'
 import type { Policy } from './policy/policy.ts'
-import { RouteMatcher } from './policy/route-matcher.ts'
+import { pathOf, RouteMatcher } from './policy/route-matcher.ts'
 import { type ReadOptions, readOptions, reportMissingStore } from './read-options.ts'
-import { limitKey } from './request/address-key.ts'
+import { addressOf, limitKey } from './request/address-key.ts'
 import type { GatewayRequest } from './request/gateway-request.ts'
 import { identityHeaderMatcher } from './request/identity-headers.ts'
 import { NO_AUDIENCE, Signatures, type Signer } from './signatures.ts'
@@ -136,9 +139,7 @@ export class Gate {
     const own = this.#trusted.find((each) => each.issuer === issuer)
     this.#unsubscribe = [
       ...(own ? [own.follower.onRestricted((did) => this.#agents.restrict(did))] : []),
-      ...this.#trusted.map((each) => {
-        return each.follower.onFault((fault) => reportFault(options, fault, each.issuer))
-      }),
+      ...this.#trusted.map((each) => each.onFault(options.onFeedFault)),
     ]
   }
 
@@ -369,8 +370,16 @@ export class Gate {
     return seconds === 0 ? outcome : rateLimitedOutcome(this, outcome, seconds)
   }
 
+  /** Calls `onDecision`. Its errors are ignored: a failing log must not refuse requests. */
   #report(outcome: Outcome, request: GatewayRequest): Outcome {
-    reportDecision(this.#options, outcome, request)
+    const { onDecision } = this.#options
+    if (onDecision === undefined) return outcome
+    try {
+      const { method, target } = request
+      const decided = { method, path: pathOf(target), address: addressOf(request) }
+      const returned = onDecision(outcome.decision, decided)
+      if (returned instanceof Promise) returned.catch(() => undefined)
+    } catch {}
     return outcome
   }
 
@@ -388,7 +397,3 @@ interface Unproven {
 }
 
 const UNPROVEN: Unproven = { certificateFault: null, retryAfterSeconds: null }
-const ANONYMOUS: AnonymousCaller = { kind: 'none' }
-const UNREADABLE: AnonymousCaller = { kind: 'unreadable' }
-const CONFLICT: AnonymousCaller = { kind: 'conflict' }
-const SESSION_ENDED: Caller = { kind: 'session-ended' }

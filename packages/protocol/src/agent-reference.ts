@@ -1,5 +1,5 @@
-import { decodeKey } from './base64.ts'
 import { parseDidOrTail, TAIL_PATTERN, type Tail } from './did.ts'
+import { decodeKey } from './encoding.ts'
 import { CodedError } from './errors.ts'
 import { type Naming, namingOfDid } from './naming.ts'
 

@@ -1,6 +1,6 @@
+import { utf8 } from './encoding.ts'
 import type { Naming } from './naming.ts'
 import { keyThumbprint } from './public-key.ts'
-import { utf8 } from './text.ts'
 
 /** How far the `issuedAt` of a key operation may be from the time of the service, in seconds. */
 export const KEY_OPERATION_TOLERANCE_SECONDS = 300

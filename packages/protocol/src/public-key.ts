@@ -1,8 +1,7 @@
 import { ed25519 } from '@noble/curves/ed25519.js'
 import { sha256 } from '@noble/hashes/sha2.js'
 import { encodeBase58 } from './base58.ts'
-import { decodeKey, encodeBase64Url } from './base64.ts'
-import { utf8 } from './text.ts'
+import { decodeKey, encodeBase64Url, utf8 } from './encoding.ts'
 
 /** Why 32 bytes are not an acceptable Ed25519 public key. */
 export type KeyFault = 'non-canonical' | 'small-order' | 'not-on-curve' | 'mixed-order'

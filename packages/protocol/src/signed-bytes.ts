@@ -1,7 +1,8 @@
 import type { ClaimToken } from './claim-token.ts'
+import { utf8 } from './encoding.ts'
 import { CodedError } from './errors.ts'
 import { foreignTextIn } from './foreign-text.ts'
-import { CHALLENGE_MAX_BYTES, CHALLENGE_PATTERN, utf8 } from './text.ts'
+import { CHALLENGE_MAX_BYTES, CHALLENGE_PATTERN } from './text.ts'
 
 /** The bytes that a claim signs (contract 4.4): `claimToken|agentId` as UTF-8. */
 export function claimMessage(claimToken: ClaimToken, agentId: string): Uint8Array {

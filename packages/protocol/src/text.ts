@@ -53,10 +53,3 @@ export function assertNoImitation(field: string, text: string): void {
     `${field} must not contain ${found}, because it could look like a verification. Remove them.`,
   )
 }
-
-const encoder = new TextEncoder()
-
-/** Encodes well-formed text as UTF-8. A lone surrogate would become U+FFFD, which is another text. */
-export function utf8(text: string): Uint8Array {
-  return encoder.encode(text)
-}

@@ -16,6 +16,7 @@ import {
 import { BoundedMap } from '../bounded-map.ts'
 import type { LookupResult } from '../decision/decide.ts'
 import type { AgentData, Basis, CertificateFault } from '../decision/decision.ts'
+import type { GatewayOptions } from '../options.ts'
 import { shortNameOf } from '../policy/issuer-fields.ts'
 import type { PolicyIssuer } from '../policy/policy.ts'
 import type { ReadOptions } from '../read-options.ts'
@@ -81,6 +82,13 @@ export class TrustedIssuer {
     const { follower, release } = acquireFollower(followed)
     this.follower = follower
     this.release = release
+  }
+
+  /** Calls back for each fault of the feed; errors of the callback are ignored, also if it is async. @returns a function that ends it */
+  onFault(report: GatewayOptions['onFeedFault']): () => void {
+    return this.follower.onFault((fault) => {
+      void (async () => report?.(fault, this.issuer))().catch(() => undefined)
+    })
   }
 
   /** The agent of this issuer that a key set belongs to; null if it is none. @param url as `Signature-Agent` has it */

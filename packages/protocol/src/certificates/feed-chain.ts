@@ -1,6 +1,5 @@
 import { sha256 } from '@noble/hashes/sha2.js'
-import { encodeBase64Url } from '../base64.ts'
-import { utf8 } from '../text.ts'
+import { encodeBase64Url, utf8 } from '../encoding.ts'
 
 /** A change of an entry of a status list, as a line of the feed states it. */
 export interface ChainedChange {

@@ -1,5 +1,4 @@
-import { encodeBase64Url } from '../base64.ts'
-import { utf8 } from '../text.ts'
+import { encodeBase64Url, utf8 } from '../encoding.ts'
 
 /** `EdDSA` is Ed25519 (RFC 8037), `ES256` ECDSA with P-256 (RFC 7518 section 3.4). */
 export const JWS_ALGORITHMS = ['EdDSA', 'ES256'] as const

@@ -1,5 +1,5 @@
 import { sha256 } from '@noble/hashes/sha2.js'
-import { encodeBase64 } from '../base64.ts'
+import { encodeBase64 } from '../encoding.ts'
 import { isInnerList, parseDictionary, StructuredFieldError } from './structured-fields.ts'
 
 /** The field `Content-Digest` (RFC 9530) with SHA-256. @param body the bytes on the wire, after any content coding */

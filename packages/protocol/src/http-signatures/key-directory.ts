@@ -1,5 +1,5 @@
+import { utf8 } from '../encoding.ts'
 import { keyThumbprint, parseThumbprint } from '../public-key.ts'
-import { utf8 } from '../text.ts'
 import {
   type BareItem,
   type InnerList,

@@ -1,6 +1,6 @@
+import { utf8 } from '../encoding.ts'
 import type { Naming } from '../naming.ts'
 import { keyThumbprint } from '../public-key.ts'
-import { utf8 } from '../text.ts'
 import {
   agentHeaders,
   componentIdentifier,

@@ -1,4 +1,4 @@
-import { decodeKey, decodeSignature, encodeBase64 } from '../base64.ts'
+import { decodeKey, decodeSignature, encodeBase64 } from '../encoding.ts'
 
 /** A bare item of RFC 9651 section 3.3. Display strings are not supported. */
 export type BareItem =

@@ -1,4 +1,4 @@
-import { decodeKey } from '../base64.ts'
+import { decodeKey } from '../encoding.ts'
 import { keyFault, keyThumbprint } from '../public-key.ts'
 import { KEY_DIRECTORY_PATH, keySetUrlOf } from './signature-agent.ts'
 import type { SignatureAgent, SignatureProfile } from './signed-request-types.ts'

@@ -1,9 +1,8 @@
 import { sha256 } from '@noble/hashes/sha2.js'
-import { encodeBase64Url } from '../base64.ts'
 import { parseDidOrTail } from '../did.ts'
+import { encodeBase64Url, utf8 } from '../encoding.ts'
 import type { Naming } from '../naming.ts'
 import { keyThumbprint } from '../public-key.ts'
-import { utf8 } from '../text.ts'
 import { NONCE } from './accept-signature.ts'
 import {
   agentHeaders,

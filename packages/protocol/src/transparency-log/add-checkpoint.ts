@@ -1,4 +1,4 @@
-import { decodeKey, encodeBase64 } from '../base64.ts'
+import { decodeKey, encodeBase64 } from '../encoding.ts'
 import { parseTreeSize } from './checkpoint.ts'
 import { TREE_HASH_BYTES } from './merkle-tree.ts'
 

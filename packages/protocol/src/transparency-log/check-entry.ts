@@ -1,4 +1,4 @@
-import { decodeKey } from '../base64.ts'
+import { decodeKey } from '../encoding.ts'
 import { namingOfDid } from '../naming.ts'
 import { isThumbprint, keyThumbprint, parseThumbprint } from '../public-key.ts'
 import { type AgentEntry, rotationSignatures } from './log-entry.ts'

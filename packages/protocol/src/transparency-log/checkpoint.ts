@@ -1,4 +1,4 @@
-import { decodeKey, encodeBase64 } from '../base64.ts'
+import { decodeKey, encodeBase64 } from '../encoding.ts'
 import type { TreeHead } from './merkle-tree.ts'
 import {
   isSignedBy,

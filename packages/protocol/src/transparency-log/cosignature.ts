@@ -1,4 +1,4 @@
-import { utf8 } from '../text.ts'
+import { utf8 } from '../encoding.ts'
 import { type Note, type NoteKey, signaturesOf, type VerifyEd25519 } from './signed-note.ts'
 
 /**

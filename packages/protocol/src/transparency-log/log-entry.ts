@@ -1,11 +1,10 @@
 import { sha256 } from '@noble/hashes/sha2.js'
-import { decodeKey, decodeSignature, encodeBase64, KEY_PATTERN } from '../base64.ts'
+import { decodeKey, decodeSignature, encodeBase64, KEY_PATTERN, utf8 } from '../encoding.ts'
 import type { Grade, Tier } from '../grade.ts'
 import { keyOperationMessage } from '../key-operation.ts'
 import type { Naming } from '../naming.ts'
 import { keyThumbprint } from '../public-key.ts'
 import type { AgentStatus } from '../status.ts'
-import { utf8 } from '../text.ts'
 import { canonicalJson, type JsonValue } from './canonical-json.ts'
 
 /** An entry has fewer bytes. */

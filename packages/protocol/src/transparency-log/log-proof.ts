@@ -1,4 +1,4 @@
-import { decodeBase64, decodeKey, encodeBase64 } from '../base64.ts'
+import { decodeBase64, decodeKey, encodeBase64 } from '../encoding.ts'
 import { type Checkpoint, openCheckpoint, parseTreeSize } from './checkpoint.ts'
 import { verifyInclusion } from './merkle-tree.ts'
 import type { Note, NoteKey, VerifyEd25519 } from './signed-note.ts'

@@ -1,6 +1,5 @@
 import { sha256 } from '@noble/hashes/sha2.js'
-import { decodeBase64, encodeBase64 } from '../base64.ts'
-import { utf8 } from '../text.ts'
+import { decodeBase64, encodeBase64, utf8 } from '../encoding.ts'
 
 /** Types of signatures of C2SP signed-note: Ed25519 over the text, and cosignatures with a time (C2SP tlog-cosignature). */
 export const NOTE_KEY_TYPES = { ed25519: 1, cosignature: 4 } as const

@@ -1,5 +1,5 @@
 import { type TUnsafe, Type } from 'typebox'
-import { KEY_PATTERN, SIGNATURE_PATTERN } from '../base64.ts'
+import { KEY_PATTERN, SIGNATURE_PATTERN } from '../encoding.ts'
 import type { Tier } from '../grade.ts'
 import type { Naming } from '../naming.ts'
 import { AGENT_STATUSES } from '../status.ts'

@@ -15,7 +15,7 @@ import {
 import { claimBody, startTestService, type TestService } from '../../../../test/support/service.ts'
 import { setStatus } from '../../src/agents/changes/set-status.ts'
 import { reactivateOwner, suspendOwner } from '../../src/agents/manage/suspend-owner.ts'
-import { hashToken } from '../../src/secrets/hash-token.ts'
+import { hashToken } from '../../src/base/hash-token.ts'
 import { type ChangeType, ChangeWatcher, type Expected, TABLE } from './change-table.ts'
 import { AGENTS, recoverWith, signInBy, startRecovery, TestClock } from './keys/with-keys.ts'
 

@@ -8,6 +8,7 @@ import { type Operator, openOperator, tempDir, testEnv } from '../../../../test/
 import { issueToken } from '../../src/agents/claims/issue-token.ts'
 import { mintBatch } from '../../src/agents/claims/mint.ts'
 import { readSettings, type Settings } from '../../src/base/config.ts'
+import { hashToken } from '../../src/base/hash-token.ts'
 import { type Database, UnknownOutcome } from '../../src/database/database.ts'
 import { acceptHead } from '../../src/log/accept.ts'
 import { ANCHOR_FILE, LogAnchor } from '../../src/log/anchor.ts'
@@ -18,7 +19,6 @@ import {
   upsertTiles,
 } from '../../src/log/log-table.ts'
 import { TreeEdge } from '../../src/log/tree-edge.ts'
-import { hashToken } from '../../src/secrets/hash-token.ts'
 import { openServiceKey } from '../../src/secrets/service-keys.ts'
 import { type LogNode, openNode, restoreLog, saveLog } from './support.ts'
 

@@ -8,12 +8,12 @@ import { openOperator, tempDir, testEnv } from '../../../../test/support/service
 import { issueToken } from '../../src/agents/claims/issue-token.ts'
 import { mintBatch } from '../../src/agents/claims/mint.ts'
 import { readSettings } from '../../src/base/config.ts'
+import { hashToken } from '../../src/base/hash-token.ts'
 import type { LogJoinRow } from '../../src/database/schema/log-rows.ts'
 import { acceptHead } from '../../src/log/accept.ts'
 import { ANCHOR_FILE, LogAnchor } from '../../src/log/anchor.ts'
 import { joinMessage } from '../../src/log/join.ts'
 import { currentEpoch, updateEpoch } from '../../src/log/log-table.ts'
-import { hashToken } from '../../src/secrets/hash-token.ts'
 import { openServiceKey } from '../../src/secrets/service-keys.ts'
 import { type LogNode, openNode, restoreLog, saveLog } from './support.ts'
 

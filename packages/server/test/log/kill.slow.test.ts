@@ -13,9 +13,9 @@ import {
 import { issueToken } from '../../src/agents/claims/issue-token.ts'
 import { mintBatch } from '../../src/agents/claims/mint.ts'
 import { readSettings } from '../../src/base/config.ts'
+import { hashToken } from '../../src/base/hash-token.ts'
 import { LogAnchor } from '../../src/log/anchor.ts'
 import { currentEpoch } from '../../src/log/log-table.ts'
-import { hashToken } from '../../src/secrets/hash-token.ts'
 import type { Step } from './killed-log.ts'
 
 const PROGRAM = join(import.meta.dirname, 'killed-log.ts')

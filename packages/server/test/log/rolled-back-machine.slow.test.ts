@@ -8,9 +8,9 @@ import { openOperator, tempDir, testEnv } from '../../../../test/support/service
 import { issueToken } from '../../src/agents/claims/issue-token.ts'
 import { mintBatch } from '../../src/agents/claims/mint.ts'
 import { readSettings } from '../../src/base/config.ts'
+import { hashToken } from '../../src/base/hash-token.ts'
 import { ANCHOR_FILE } from '../../src/log/anchor.ts'
 import { readHashesFromDatabase } from '../../src/log/log-table.ts'
-import { hashToken } from '../../src/secrets/hash-token.ts'
 import { type LogNode, openNode, restoreLog, saveLog } from './support.ts'
 
 test('a machine that was rolled back with its anchor signs a fork; another node and everyone with an older checkpoint notice', async (t) => {

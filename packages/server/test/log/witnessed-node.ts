@@ -8,12 +8,12 @@ import { startTestWitness, type TestWitness } from '../../../../test/support/tes
 import { issueToken } from '../../src/agents/claims/issue-token.ts'
 import { mintBatch } from '../../src/agents/claims/mint.ts'
 import { readSettings, type Settings } from '../../src/base/config.ts'
+import { hashToken } from '../../src/base/hash-token.ts'
 import { openSender } from '../../src/http/outbound/open-sender.ts'
 import { acceptHead } from '../../src/log/accept.ts'
 import { ANCHOR_FILE } from '../../src/log/anchor.ts'
 import { currentEpoch } from '../../src/log/log-table.ts'
 import { LogWitnesses } from '../../src/log/witnesses/log-witnesses.ts'
-import { hashToken } from '../../src/secrets/hash-token.ts'
 import { type LogNode, openNode, restoreLog, type saveLog } from './support.ts'
 
 /** Between two checkpoints of a log with witnesses. */

@@ -9,11 +9,11 @@ import {
   MAX_API_KEYS,
   type NewApiKey,
 } from '@countersign/protocol'
+import { hashToken } from '../../base/hash-token.ts'
 import { timestamp } from '../../base/timestamp.ts'
 import type { ApiKeyRow, Tx } from '../../database/database.ts'
 import { appendEvent } from '../../database/event-table.ts'
 import type { CoreDeps } from '../../secrets/core-deps.ts'
-import { hashToken } from '../../secrets/hash-token.ts'
 import { appendNotification } from '../notifications/notify-owner.ts'
 import { assertOwnerNotSuspended } from '../owner-suspension.ts'
 import {

@@ -1,5 +1,5 @@
+import { hashToken } from '../../base/hash-token.ts'
 import type { Database, FlowRow } from '../../database/database.ts'
-import { hashToken } from '../../secrets/hash-token.ts'
 import { CallbackRefusal } from './callback-failure.ts'
 import {
   deleteExpiredFlows,

@@ -1,6 +1,6 @@
 import { CodedError, RECOVERY_CODES } from '@countersign/protocol'
+import { hashToken } from '../../base/hash-token.ts'
 import type { CoreDeps } from '../../secrets/core-deps.ts'
-import { hashToken } from '../../secrets/hash-token.ts'
 import { ownerByUsername } from '../owner-table.ts'
 import { type Browser, startSession } from './session.ts'
 import { deleteRecoveryCode } from './sign-in-method-table.ts'

@@ -1,6 +1,6 @@
 import { CodedError, type SignInMethod } from '@countersign/protocol'
+import { hashToken } from '../../base/hash-token.ts'
 import type { Database, SessionRow, Tx } from '../../database/database.ts'
-import { hashToken } from '../../secrets/hash-token.ts'
 import { recordAccountActivity } from '../account-activity-table.ts'
 import { appendNotification } from '../notifications/notify-owner.ts'
 import { ownerById } from '../owner-table.ts'

@@ -1,6 +1,6 @@
 import { CodedError } from '@countersign/protocol'
+import { hashToken } from '../../base/hash-token.ts'
 import type { CoreDeps } from '../../secrets/core-deps.ts'
-import { hashToken } from '../../secrets/hash-token.ts'
 import { ownerById } from '../owner-table.ts'
 import { type Browser, startSession } from './session.ts'
 import { deleteSignInLink, replaceSignInLink } from './sign-in-method-table.ts'

@@ -8,9 +8,9 @@ import {
   decodeSignature,
   isClaimToken,
 } from '@countersign/protocol'
+import { hashToken } from '../../base/hash-token.ts'
 import type { Database } from '../../database/database.ts'
 import { type Ed25519Verifier, isCertifiableKey } from '../../secrets/ed25519.ts'
-import { hashToken } from '../../secrets/hash-token.ts'
 import type { AgentReadModel } from '../read-model/agent-read-model.ts'
 import { type DecodedClaim, tokenByHash } from './claim-table.ts'
 import { type MintDeps, mintBatch, tokenRefusal } from './mint.ts'

@@ -7,8 +7,8 @@ import {
 } from '@countersign/protocol'
 import { assertOwnerNotSuspended } from '../../accounts/owner-suspension.ts'
 import { verificationsOfOwner } from '../../accounts/verification-table.ts'
+import { hashToken } from '../../base/hash-token.ts'
 import type { Database } from '../../database/database.ts'
-import { hashToken } from '../../secrets/hash-token.ts'
 import { insertTokens, supersedeTokens } from './claim-table.ts'
 
 export interface IssueTokenDeps {

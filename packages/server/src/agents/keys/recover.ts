@@ -8,11 +8,11 @@ import {
   type Vetoed,
   type VetoRequest,
 } from '@countersign/protocol'
+import { hashToken } from '../../base/hash-token.ts'
 import { didOfAgent } from '../../base/site.ts'
 import { timestamp } from '../../base/timestamp.ts'
 import type { AgentRow, KeyRecoveryRow, Tx } from '../../database/database.ts'
 import { scheduleJob } from '../../database/jobs/job-table.ts'
-import { hashToken } from '../../secrets/hash-token.ts'
 import { changeAgent } from '../changes/change-agent.ts'
 import { RENOUNCED_MESSAGE } from '../changes/holds.ts'
 import { tailOf } from '../find-agent.ts'

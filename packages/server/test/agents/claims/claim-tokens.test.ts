@@ -10,7 +10,7 @@ import {
   startTestService,
   type TestService,
 } from '../../../../../test/support/service.ts'
-import { hashToken } from '../../../src/secrets/hash-token.ts'
+import { hashToken } from '../../../src/base/hash-token.ts'
 
 const TEN_MINUTES = 10 * 60 * 1000
 

@@ -12,12 +12,12 @@ import { REVOKE_RENOUNCED, renounce, revokeRenounced } from '../../../src/agents
 import { reportByKey } from '../../../src/agents/keys/report-key.ts'
 import { rotate } from '../../../src/agents/keys/rotate.ts'
 import type { KeyOperationDeps } from '../../../src/agents/keys/signed-operation.ts'
+import { hashToken } from '../../../src/base/hash-token.ts'
 import { siteOf } from '../../../src/base/site.ts'
 import type { Database, Tx } from '../../../src/database/database.ts'
 import { appendAgentEvent } from '../../../src/database/event-table.ts'
 import { takeJob } from '../../../src/database/jobs/job-table.ts'
 import { openDatabase } from '../../../src/database/open-database.ts'
-import { hashToken } from '../../../src/secrets/hash-token.ts'
 import { loadPepper, type Pepper } from '../../../src/secrets/secrets.ts'
 import { EFFECTS } from '../../../src/service/effects.ts'
 

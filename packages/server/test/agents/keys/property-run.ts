@@ -3,7 +3,7 @@ import { type Cleanup, openOperator, testEnv } from '../../../../../test/support
 import { startSession } from '../../../src/accounts/owners/session.ts'
 import { sessionByHash } from '../../../src/accounts/owners/session-table.ts'
 import { readSettings } from '../../../src/base/config.ts'
-import { hashToken } from '../../../src/secrets/hash-token.ts'
+import { hashToken } from '../../../src/base/hash-token.ts'
 import { compareWithModel, type ModelWorld } from './compare-with-model.ts'
 
 /** Sequences at a time: they share commits. */

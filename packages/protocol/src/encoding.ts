@@ -60,3 +60,10 @@ export function encodeBase64(bytes: Uint8Array): string {
 export function encodeBase64Url(bytes: Uint8Array): string {
   return encodeBase64(bytes).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')
 }
+
+const encoder = new TextEncoder()
+
+/** Encodes well-formed text as UTF-8. A lone surrogate would become U+FFFD, which is another text. */
+export function utf8(text: string): Uint8Array {
+  return encoder.encode(text)
+}
