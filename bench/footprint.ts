@@ -7,7 +7,7 @@ import { loadOf, type RequestSamples, requestSamplesOf, requestsFor } from './re
 import { median } from './rounds.ts'
 import { SCENARIOS } from './scenarios.ts'
 import { prepareSeed } from './seed.ts'
-import { type Bench, ROOT, type Service, startCountersign } from './systems.ts'
+import { type Bench, type Service, startBefore, startCountersign } from './systems.ts'
 
 /** Medians, in milliseconds from the start of the process. */
 interface StartUp {
@@ -57,12 +57,13 @@ export async function measureFootprint(
 ): Promise<Footprint> {
   bench.say('start-up and memory')
   const lookup = requestsFor(SCENARIOS.lookup, requestSamples)[0]
-  const roots = bench.before === null ? [ROOT] : [ROOT, bench.before]
-  const samples = roots.map((): Sample[] => [])
+  const { seed } = requestSamples
+  const starts = seed.before === null ? [startCountersign] : [startCountersign, startBefore]
+  const samples = starts.map((): Sample[] => [])
   for (let i = 0; i < options.rounds; i++) {
-    for (const [which, root] of roots.entries()) {
+    for (const [which, start] of starts.entries()) {
       await bench.waitBudget.waitUntilIdle()
-      const service = await startCountersign(bench, requestSamples.seed, [READY, lookup], {}, root)
+      const service = (await start(bench, seed, [READY, lookup])) as Service
       const isLast = i === options.rounds - 1
       const memory = isLast ? await measureMemory(bench, options, requestSamples, service) : null
       samples[which]?.push({ firstAnswers: service.firstAnswers, memory })
@@ -111,7 +112,7 @@ function aimsOf(
 }
 
 async function measureOneAgent(bench: Bench, options: Options): Promise<Memory> {
-  const seed = await prepareSeed(bench.scope, 1, options)
+  const seed = await prepareSeed(bench.scope, 1, { ...options, before: null })
   const requestSamples = requestSamplesOf(seed)
   const lookup = requestsFor(SCENARIOS.lookup, requestSamples)[0]
   const service = await startCountersign(bench, seed, [READY, lookup])

@@ -45,7 +45,7 @@ async function measureOne(
   const dir = mkdtempSync(join(bench.dir, 'claims-'))
   const seconds = warmUpSeconds(options) + options.rounds * options.seconds
   const count = SAMPLE_SIZE + Math.ceil(seconds * PREPARED_PER_SECOND)
-  const claims = prepareClaims(seed, dir, count, scenario.keys)
+  const claims = await prepareClaims(seed, dir, count, scenario.keys)
   const first = firstLines(claims.file, SAMPLE_SIZE)
   const ready: HttpRequest = { method: 'GET', path: '/readyz' }
   // Each system uses every claim once, in the same order, on its own copy of the data.

@@ -73,7 +73,7 @@ export async function measureKeys(
 async function measureRates(bench: Bench, { seconds }: Options, seed: Seed): Promise<Rate[]> {
   const dir = mkdtempSync(join(bench.dir, 'keys-'))
   const count = seconds * PREPARED_PER_SECOND
-  const claims = prepareClaims(seed, dir, count, 'fresh')
+  const claims = await prepareClaims(seed, dir, count, 'fresh')
   const copy = await bench.store.copy(claims)
   const settings = { RECOVERY_DELAY: '0' }
   const core = bench.machine.pinned?.server ?? null

@@ -25,7 +25,7 @@ export async function measureTransactions(
   const { rounds, seconds, claimConnections: inFlight } = options
   const max = (seconds + 1) * PREPARED_PER_SECOND
   const dir = mkdtempSync(join(bench.dir, 'tokens-'))
-  const tokens = prepareTokens(seed, dir, rounds * max)
+  const tokens = await prepareTokens(seed, dir, rounds * max)
   const copy = await bench.store.copy(tokens)
   let from = 0
   const target: Target = {

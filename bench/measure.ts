@@ -50,8 +50,7 @@ export async function measure(
   }
   const waitBudget = new WaitBudget(options.patience)
   const settings = settingsFor(options.agents)
-  const { before } = options
-  const bench: Bench = { scope, machine, dir, store, settings, before, waitBudget, say }
+  const bench: Bench = { scope, machine, dir, store, settings, waitBudget, say }
   pinSelf(machine)
   const results = await measureAll(bench, options, seed)
   const { agents, seconds, connections, claimConnections, rounds } = options

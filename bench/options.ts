@@ -113,6 +113,9 @@ export function readOptions(args: readonly string[]): Options | null {
   if (options.nodes > 1 && options.database === 'sqlite') {
     throw new UsageError('--nodes needs --database postgres: a file is served by one process')
   }
+  if (options.before !== null && options.database === 'postgres') {
+    throw new UsageError('--before needs --database sqlite: each checkout writes its own file')
+  }
   return options
 }
 

@@ -3,8 +3,8 @@ import { closeSync, copyFileSync, openSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { loadPepper } from '../packages/server/src/secrets/secrets.ts'
 import { claimBody, type KeyPair, keyPairOf } from './keys.ts'
-import { certifiedKey, type Seed } from './seed.ts'
-import { Seeder } from './seed-rows.ts'
+import { certifiedKey, ROOT, type Seed } from './seed.ts'
+import { seedingCodeOf } from './seeding-code.ts'
 import type { Data } from './stores.ts'
 
 const KNOWN_KEYS = 64
@@ -28,7 +28,7 @@ export function prepareClaims(
   dir: string,
   count: number,
   keys: 'fresh' | 'known',
-): ClaimSeed {
+): Promise<ClaimSeed> {
   const pairOf = keys === 'fresh' ? (i: number) => keyPairOf(`claim ${i}`) : knownKeys()
   return prepare(seed, dir, count, (i) => {
     const token = `svc-verify-${randomBytes(16).toString('hex')}`
@@ -42,34 +42,42 @@ export function prepareClaims(
  * The same without signatures.
  * @returns the hashes of the tokens, 32 bytes each
  */
-export function prepareTokens(seed: Seed, dir: string, count: number): ClaimSeed {
+export function prepareTokens(seed: Seed, dir: string, count: number): Promise<ClaimSeed> {
   return prepare(seed, dir, count, () => {
     const hash = randomBytes(HASH_BYTES)
     return { hash, written: hash }
   })
 }
 
-function prepare(
+async function prepare(
   seed: Seed,
   dir: string,
   count: number,
   make: (i: number) => { readonly hash: Buffer; readonly written: Buffer },
-): ClaimSeed {
-  const database = join(dir, 'claims.db')
+): Promise<ClaimSeed> {
+  const pepper = loadPepper(seed.dir)
   const file = join(dir, 'claims')
-  copyFileSync(seed.database, database)
-  const seeder = new Seeder(database, loadPepper(seed.dir).id, { bulk: false })
+  const grow = async (name: string, from: string, root: string) => {
+    const database = join(dir, name)
+    copyFileSync(from, database)
+    const { Seeder } = await seedingCodeOf(root)
+    return { root, database, seeder: new Seeder(database, pepper.id, { bulk: false }) }
+  }
+  const own = await grow('claims.db', seed.database, ROOT)
+  const other = seed.before && (await grow('before.db', seed.before.database, seed.before.root))
+  const seeders = other === null ? [own.seeder] : [own.seeder, other.seeder]
   const fd = openSync(file, 'w')
   for (let from = 0; from < count; from += BATCH_SIZE) {
     const claims = Array.from({ length: Math.min(BATCH_SIZE, count - from) }, (_, i) =>
       make(from + i),
     )
-    seeder.addTokens(Buffer.concat(claims.map(({ hash }) => hash)))
+    const hashes = Buffer.concat(claims.map(({ hash }) => hash))
+    for (const each of seeders) each.addTokens(hashes)
     writeSync(fd, Buffer.concat(claims.map(({ written }) => written)))
   }
   closeSync(fd)
-  seeder.finish()
-  return { database, grownFrom: seed.database, file, count }
+  for (const each of seeders) each.finish()
+  return { database: own.database, before: other, grownFrom: seed.database, file, count }
 }
 
 function knownKeys(): (i: number) => KeyPair {

@@ -4,7 +4,6 @@ import {
   existsSync,
   mkdtempSync,
   openSync,
-  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -15,12 +14,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { assertSamePepper } from '../packages/server/src/accounts/identity/pepper-check.ts'
 import { openDatabase } from '../packages/server/src/database/open-database.ts'
-import { migrateFile } from '../packages/server/src/database/sqlite/sqlite-database.ts'
 import { loadPepper } from '../packages/server/src/secrets/secrets.ts'
 import { EFFECTS } from '../packages/server/src/service/effects.ts'
 import { keyPairOf, signText } from './keys.ts'
 import type { Scope } from './scope.ts'
-import { Seeder, TAIL_LINE } from './seed-rows.ts'
+import { type Seeder, TAIL_LINE } from './seed-rows.ts'
+import { seedingCodeOf, seedingFilesOf } from './seeding-code.ts'
+import type { Data } from './stores.ts'
 
 /** Agents with real key pairs, which can sign challenges. The others have random bytes as keys. */
 const REAL_KEYS = 1000
@@ -30,6 +30,8 @@ const AGENTS_PER_OWNER = 10
 const AGENTS_PER_BATCH = 1000 * AGENTS_PER_OWNER
 const KEY_BYTES = 32
 const NEWLINE = 10
+/** This checkout. */
+export const ROOT = join(import.meta.dirname, '..')
 const ALPHABET = Buffer.from('123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz')
 
 /** A data directory with agents, and files with requests for them. */
@@ -37,6 +39,8 @@ export interface Seed {
   readonly dir: string
   readonly agents: number
   readonly database: string
+  /** The same owners and agents with the schema of the checkout that is compared; null without one. */
+  readonly before: Data['before']
   /** The tail of each agent, one per line. */
   readonly tails: string
   /** The first tail only. */
@@ -74,38 +78,34 @@ export function realAgents({ agents, tails }: Seed, count: number): RealAgent[] 
 export async function prepareSeed(
   scope: Scope,
   agents: number,
-  { fresh }: { readonly fresh: boolean },
+  { fresh, before }: { readonly fresh: boolean; readonly before: string | null },
 ): Promise<Seed> {
-  const dir = join(tmpdir(), `countersign-bench-seed-${agents}-${fingerprint()}`)
-  if (!fresh && existsSync(dir)) return seedIn(dir, agents, null)
+  const roots = before === null ? [ROOT] : [ROOT, before]
+  const fingerprint = fingerprintOf([...roots.flatMap(seedingFilesOf), import.meta.filename])
+  const dir = join(tmpdir(), `countersign-bench-seed-${agents}-${fingerprint}`)
+  if (!fresh && existsSync(dir)) return seedIn(dir, agents, before, null)
   const draft = mkdtempSync(`${dir}-draft-`)
   const discard = scope.defer(() => rmSync(draft, { recursive: true, force: true }))
   const started = performance.now()
-  await fill(seedIn(draft, agents, null))
+  await fill(seedIn(draft, agents, before, null))
   const seconds = (performance.now() - started) / 1000
   rmSync(dir, { recursive: true, force: true })
   renameSync(draft, dir)
   await discard()
-  return seedIn(dir, agents, seconds)
+  return seedIn(dir, agents, before, seconds)
 }
 
-function seedIn(dir: string, agents: number, seconds: number | null): Seed {
+function seedIn(dir: string, agents: number, before: string | null, seconds: number | null): Seed {
   return {
     dir,
     agents,
     database: join(dir, 'countersign.db'),
+    before: before === null ? null : { database: join(dir, 'before.db'), root: before },
     tails: join(dir, 'tails.txt'),
     hotTail: join(dir, 'hot-tail.txt'),
     challenges: join(dir, 'challenges.jsonl'),
     seconds,
   }
-}
-
-/** A hash of everything that determines a seed: the migrations and the seeding code. */
-function fingerprint(): string {
-  const migrations = join(import.meta.dirname, '../packages/server/src/database/schema/migrations')
-  const files = readdirSync(migrations).map((name) => join(migrations, name))
-  return fingerprintOf([...files, import.meta.filename, join(import.meta.dirname, 'seed-rows.ts')])
 }
 
 /** Increase it when the contents of the files change. */
@@ -117,9 +117,8 @@ export function fingerprintOf(files: readonly string[]): string {
 
 async function fill(seed: Seed): Promise<void> {
   const { agents } = seed
-  await migrateFile(seed.database, Date.now)
   const pepper = loadPepper(seed.dir)
-  const seeder = new Seeder(seed.database, pepper.id, { bulk: true })
+  const seeders = await seedersOf(seed, pepper.id)
   const realKeys = Math.min(REAL_KEYS, agents)
   const apart = Math.floor(agents / realKeys)
   const tails = openSync(seed.tails, 'w')
@@ -132,16 +131,27 @@ async function fill(seed: Seed): Promise<void> {
       if (at >= count) break
       keys.set(certifiedKey(real).publicKey, at * KEY_BYTES)
     }
-    seeder.addAgents(lines, keys, AGENTS_PER_OWNER)
+    for (const each of seeders) each.addAgents(lines, keys, AGENTS_PER_OWNER)
     writeSync(tails, lines)
     if (from === 0) writeFileSync(seed.hotTail, lines.subarray(0, TAIL_LINE))
   }
   closeSync(tails)
-  seeder.finish()
+  for (const each of seeders) each.finish()
   const db = await openDatabase({ kind: 'sqlite', file: seed.database }, Date.now, EFFECTS)
   await assertSamePepper({ db, pepper })
   await db.close()
   writeFileSync(seed.challenges, challengesOf(realKeys).join('\n'))
+}
+
+/** A seeder for each database of a seed, with the schema of its checkout. @param pepper its name */
+async function seedersOf({ database, before }: Seed, pepper: string): Promise<Seeder[]> {
+  const wanted = [{ database, root: ROOT }, ...(before === null ? [] : [before])]
+  const make = async (each: (typeof wanted)[number]) => {
+    const { migrateFile, Seeder } = await seedingCodeOf(each.root)
+    await migrateFile(each.database, Date.now)
+    return new Seeder(each.database, pepper, { bulk: true })
+  }
+  return Promise.all(wanted.map(make))
 }
 
 /** One per line. The slight bias does not matter to any measurement. */

@@ -15,6 +15,8 @@ export interface Data {
   readonly database: string
   /** The seed's file if this one is a copy of it with added rows. */
   readonly grownFrom?: string
+  /** The same data for the service of another checkout, with the schema of that one; null without one. */
+  readonly before: { readonly root: string; readonly database: string } | null
 }
 
 /** Makes a copy for one service, or for several nodes that share it. */

@@ -7,6 +7,7 @@ import type { Machine } from './machine.ts'
 import { serviceOf } from './options.ts'
 import { freePort, type ServerProcess, startServer } from './process.ts'
 import type { Scope } from './scope.ts'
+import { ROOT } from './seed.ts'
 import type { Data, DataCopy, Store } from './stores.ts'
 import { untilLogged } from './until-logged.ts'
 import type { WaitBudget } from './wait-budget.ts'
@@ -26,16 +27,12 @@ export interface Bench {
   readonly store: Store
   /** Settings of countersignd that depend on the number of agents. */
   readonly settings: Readonly<Record<string, string>>
-  /** The other checkout, or null. */
-  readonly before: string | null
   readonly waitBudget: WaitBudget
   readonly say: (line: string) => void
 }
 
 /** The base URL of both services, so that their answers are equal. */
 export const BASE_URL = 'https://agents.example'
-/** This checkout. */
-export const ROOT = join(import.meta.dirname, '..')
 
 /** A server with its own copy of a database. */
 export interface Service extends ServerProcess {
@@ -58,15 +55,17 @@ export async function startCountersign(
   return withCopy(copy, await startNode(bench, copy, until, { settings, core: core(bench), root }))
 }
 
-/** The same with the other checkout; null without one. */
+/** The same with the other checkout on its own database; null without one. */
 export async function startBefore(
   bench: Bench,
   data: Data,
   until: readonly HttpRequest[],
   settings: Readonly<Record<string, string>> = {},
 ): Promise<Service | null> {
-  if (bench.before === null) return null
-  return startCountersign(bench, data, until, settings, bench.before)
+  const { before } = data
+  if (before === null) return null
+  const { root, database } = before
+  return startCountersign(bench, { ...data, database }, until, settings, root)
 }
 
 /**
