@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { isAgentEntry, keyThumbprint, type LogReport } from '@countersign/protocol'
 import { certificateOf } from '../../../../test/support/agent-certificates.ts'
-import { jsonOf } from '../../../../test/support/answer.ts'
+import { assertRefused, jsonOf } from '../../../../test/support/answer.ts'
 import { ask, post } from '../../../../test/support/ask.ts'
 import { leaveUncompared } from '../../../../test/support/changes-complete.ts'
 import { insertProvenChannel } from '../../../../test/support/channel-rows.ts'
 import { buildGo } from '../../../../test/support/go.ts'
 import { newKey, type TestKey } from '../../../../test/support/key.ts'
-import { rotateTo } from '../../../../test/support/key-operations.ts'
+import { renounceWith, rotateTo } from '../../../../test/support/key-operations.ts'
 import { logInfo, logKey, readLog, untilLogged } from '../../../../test/support/log-client.ts'
 import { verifyBody } from '../../../../test/support/refused-posts.ts'
 import { run } from '../../../../test/support/run.ts'
@@ -164,7 +164,7 @@ async function contest(owner: SignedInOwner, did: string, sequence: number, reas
 test('the last state of each agent is that of the log, and nothing is logged twice', async (t) => {
   const home = tempDir(t)
   const names = ['rotated', 'mistake', 'stolen', 'suspended', 'resumed', 'revoked', 'burned']
-  const world = await open(t, [...names, 'held', 'lifted', 'channel', 'untouched'])
+  const world = await open(t, [...names, 'held', 'lifted', 'renounced', 'channel', 'untouched'])
   const { service, agents, owner } = world
   const operator = (...args: string[]) => countersignd(service.env, 'agent', ...args)
   await change(owner, agents.did('resumed'), 'suspend')
@@ -172,8 +172,9 @@ test('the last state of each agent is that of the log, and nothing is logged twi
   const place = { kind: 'domain', tier: 2, handle_or_domain: 'a.example' } as const
   const tail = agents.did('channel').slice(-24)
   await service.operator.db.write((tx) => insertProvenChannel(tx, tail, place))
-  const old = await certificateOf(service, agents.did('rotated'))
-  assert.ok(old)
+  // They have entries in the lists of certificates' status, which change with them.
+  for (const name of ['rotated', 'stolen', 'suspended', 'held', 'revoked'])
+    assert.ok(await certificateOf(service, agents.did(name)))
   await untilAllLogged(world)
   const backup = await backUp(service.operator.db)
 
@@ -192,6 +193,10 @@ test('the last state of each agent is that of the log, and nothing is logged twi
   await change(owner, agents.did('burned'), 'revoke', { reason: 'key_compromised' })
   assert.equal((await operator('suspend', agents.did('held'), '--reason', 'spam')).code, 0)
   assert.equal((await operator('reactivate', agents.did('lifted'))).code, 0)
+  const renouncing = { old: agents.key('renounced'), sequence: 1 }
+  assert.equal((await renounceWith(service, agents.did('renounced'), renouncing)).status, 200)
+  const { renouncing: until } = await keysOf(service, agents.did('renounced'))
+  assert.ok(until)
   const [channel] = await service.operator.db.read.selectFrom('channels').select('id').execute()
   const removed = await owner.send(
     'DELETE',
@@ -214,7 +219,7 @@ test('the last state of each agent is that of the log, and nothing is logged twi
   )
   assert.deepEqual(
     sorted(recovered.suspended),
-    sorted([did('suspended'), did('stolen'), did('held')]),
+    sorted([did('suspended'), did('stolen'), did('held'), did('renounced')]),
   )
   assert.deepEqual(sorted(recovered.reactivated), sorted([did('resumed'), did('lifted')]))
   assert.deepEqual(sorted(recovered.revoked), sorted([did('revoked'), did('burned')]))
@@ -237,6 +242,9 @@ test('the last state of each agent is that of the log, and nothing is logged twi
     await assertEnded(restored, key, /reported as compromised/)
   await assertEnded(restored, agents.key('burned'), /reported as compromised/)
   assert.deepEqual(await stateOf(restored, did('held')), ['suspended', 'spam', 1])
+  const renounced = ['suspended', 'renounced_by_agent', 1]
+  assert.deepEqual(await stateOf(restored, did('renounced')), renounced)
+  assert.deepEqual((await keysOf(restored, did('renounced'))).renouncing, until)
   const token = await restored.operator.issueToken(agents.ownerId)
   const held = agents.key('held')
   const claim = { claimToken: token, agentId: 'other', publicKey: held.publicKey }
@@ -256,6 +264,8 @@ test('the last state of each agent is that of the log, and nothing is logged twi
   assert.deepEqual(after.raw.slice(0, size), before.raw)
   await assertVerifies(restored, home)
   await assertVerifies(restored, tempDir(t))
+  // The chain of the feed too.
+  assert.match((await countersignd(restored.env, 'doctor')).stdout, /ok +stored log: /)
   if (needs('go').skip === false) {
     const { verifierKey } = await logInfo(restored.url)
     const go = await run(await buildGo(t, 'log-verify'), [`${restored.url}/log`, verifierKey])
@@ -336,6 +346,12 @@ test('an agent whose key the database has lost verifies nowhere until its owner 
   const session = await signInBy(restored, agents.ownerId, Date.now)
   const reactivated = await session.post(`${AGENTS}/${did}/reactivate`, {})
   assert.equal(reactivated.status, 403, reactivated.text)
+  // Nobody has it in the database to report it.
+  for (const [path, body] of [
+    ['compromised', { sequence: 2 }],
+    ['contest', { sequence: 1, reason: 'key_compromised' }],
+  ] as const)
+    assertRefused(await session.post(`${AGENTS}/${did}/keys/${path}`, body), 409, 'CONFLICT')
 
   // The owner recovers it, also with the key that was lost, under the next number.
   for (const [name, sequence, status] of [

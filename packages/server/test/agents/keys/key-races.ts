@@ -3,7 +3,13 @@ import { after, before, suite, test } from 'node:test'
 import { type Answer, assertRefused } from '../../../../../test/support/answer.ts'
 import { post } from '../../../../../test/support/ask.ts'
 import { newKey, type TestKey } from '../../../../../test/support/key.ts'
-import { rotateTo, rotationBody } from '../../../../../test/support/key-operations.ts'
+import {
+  renounceBody,
+  renounceWith,
+  reportWith,
+  rotateTo,
+  rotationBody,
+} from '../../../../../test/support/key-operations.ts'
 import { type Cleanup, claimAgent, type TestService } from '../../../../../test/support/service.ts'
 import type { SignedInOwner } from '../../../../../test/support/signed-in.ts'
 import { changeStatus } from '../../../src/agents/manage/change-status.ts'
@@ -106,6 +112,39 @@ export function keyRaces(
       assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]))
       assert.equal(new Set(answers.map(({ text }) => text)).size, 1)
       assert.deepEqual(await eventTypesOf(service, did), ['agent.key_rotated'])
+    })
+
+    test('the same renouncing sent 10 times at once is done once, and all get its end', async () => {
+      const old = newKey()
+      const did = await claimAgent(service, owner.ownerId, old, 'renounced')
+      const body = renounceBody(service, did, { old, sequence: 1 })
+      const send = () => post(service, `/api/v1/agent/${did}/renounce`, body)
+      const answers = await Promise.all(Array.from({ length: 10 }, send))
+      assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]))
+      assert.equal(new Set(answers.map(({ text }) => text)).size, 1)
+      const types = await eventTypesOf(service, did)
+      assert.deepEqual(types, ['agent.renounced', 'agent.suspended', 'agent.grade_changed'])
+    })
+
+    test('of a renouncing and reports of its key at once, the reports win', async () => {
+      for (let round = 0; round < ROUNDS; round++) {
+        const { did, old } = await racer(500 + round)
+        const key = { old, sequence: 1 }
+        const send = [
+          () => renounceWith(service, did, key),
+          () => reportWith(service, did, key),
+          () => owner.post(`${AGENTS}/${did}/keys/compromised`, { sequence: 1 }),
+        ]
+        const order = round % 2 ? send : send.toReversed()
+        statuses(await Promise.all(order.map((request) => request())))
+        await settled(async () => {
+          assert.deepEqual(await statusOf(service, did), ['suspended', 'key_compromised'])
+          const { renouncing, keys } = await keysOf(service, did)
+          assert.deepEqual([renouncing, keys.map(({ state }) => state)], [null, ['compromised']])
+        })
+        const types = await eventTypesOf(service, did)
+        assert.equal(types.filter((type) => type === 'agent.key_compromised').length, 1)
+      }
     })
 
     test('of 25 redemptions of one token at once, each with another key, one succeeds', async () => {
