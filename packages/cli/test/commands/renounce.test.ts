@@ -53,3 +53,29 @@ suite('renounce', () => {
     }
   })
 })
+
+suite('report-key', () => {
+  test('burns the key, also that of a DID that is not the default, and says the state of each', async (t) => {
+    const service = await startTestService(t)
+    const ownerId = await service.operator.addVerifiedOwner()
+    const cli = await certifiedCli(t, service, ownerId)
+    const other = await certifiedCli(t, service, ownerId)
+
+    const { code, stdout, stderr } = await cli.run('report-key', cli.did)
+
+    assert.deepEqual([code, stderr], [0, ''])
+    assert.match(stdout, /^Your key is reported as compromised\n/)
+    assert.match(stdout, /^ {2}Key 1 +compromised$/m)
+    const { certificate } = await cli.json<{ certificate: { status: string } }>('lookup', cli.did)
+    assert.equal(certificate.status, 'suspended')
+    for (const [args, expected, error] of [
+      [[cli.did.slice(-24)], 2, 'USAGE'],
+      [[other.did], 2, 'UNUSABLE_KEY'],
+      [[`svc:agent:${'1'.repeat(24)}`], 3, 'NOT_FOUND'],
+    ] as const) {
+      const result = await cli.run('report-key', ...args, '--json')
+      assert.deepEqual([result.code, errorIn(result).code], [expected, error], args.join())
+    }
+    assert.equal((await cli.json<{ verified: boolean }>('lookup', other.did)).verified, true)
+  })
+})
