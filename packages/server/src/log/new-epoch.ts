@@ -39,7 +39,9 @@ export async function beginEpoch(
   const known = anchor.read()
   const previous = previousOf(old, known)
   const file = join(dataDir, serviceKeyName('log'))
-  if (existsSync(file)) renameSync(file, `${file}-${old.epoch}`)
+  const kept = `${file}-${old.epoch}`
+  // A run that was killed may have kept the old key already: what is there now has signed nothing.
+  if (existsSync(file)) renameSync(file, existsSync(kept) ? `${kept}-${now()}` : kept)
   await acceptServiceKey({ db, dataDir }, 'log')
   const key = await openServiceKey({ db, dataDir }, 'log')
   const epoch = old.epoch + 1

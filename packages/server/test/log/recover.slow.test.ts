@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { rmSync } from 'node:fs'
+import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { isAgentEntry, parseVerifierKey } from '@countersign/protocol'
@@ -20,7 +20,9 @@ import {
 } from '../../../../test/support/service.ts'
 import { untilTicked } from '../../../../test/support/until.ts'
 import { ANCHOR_FILE } from '../../src/log/anchor.ts'
+import { serviceKeyName } from '../../src/secrets/service-keys.ts'
 import { mirrorOf } from './mirror-of.ts'
+import { assertVerifies } from './restored.ts'
 
 async function readiness({ url }: TestService) {
   const body = (await (await fetch(`${url}/readyz`)).json()) as {
@@ -91,6 +93,9 @@ test(
   },
 )
 
+/** A command takes about a second: most of these end it at another step. */
+const KILLED_AFTER_MS = [300, 500, 600, 700, 800, 900, 1000, 1100, 1200]
+
 /** Starts a command and kills it after some time, if it has not ended. */
 async function killAfter(ms: number, env: NodeJS.ProcessEnv, ...args: string[]): Promise<void> {
   const child = spawn(process.execPath, [COUNTERSIGND, ...args], { env, stdio: 'ignore' })
@@ -116,11 +121,9 @@ test(
     const before = await readLog(`${service.url}/log`, await logKey(service.url))
     await service.stop()
 
-    // A command takes about a second: most of these end it at another step.
-    const times = [300, 500, 600, 700, 800, 900, 1000, 1100, 1200]
-    for (const ms of times) await killAfter(ms, env, 'restore', backup)
+    for (const ms of KILLED_AFTER_MS) await killAfter(ms, env, 'restore', backup)
     assert.equal((await countersignd(env, 'restore', backup)).code, 3)
-    for (const ms of times) await killAfter(ms, env, 'log', 'recover', '--from', mirror)
+    for (const ms of KILLED_AFTER_MS) await killAfter(ms, env, 'log', 'recover', '--from', mirror)
     const recovered = await countersignd(env, 'log', 'recover', '--from', mirror)
     assert.equal(recovered.code, 0, recovered.stderr)
 
@@ -131,6 +134,39 @@ test(
     assert.deepEqual(after.raw, before.raw)
     const shown = await fetch(`${restored.url}/api/agents/${did}`)
     assert.equal(((await shown.json()) as { status: string }).status, 'revoked')
+  },
+)
+
+test(
+  'log accept and log new-epoch that were killed with -9 at any time are run again, and complete',
+  SQLITE_ONLY,
+  async (t) => {
+    const service = await startTestService(t)
+    const { env } = service
+    const owner = await service.operator.addVerifiedOwner()
+    const did = await claimAgent(service, owner)
+    await untilLogged(service, 1)
+    const [, size = '', root = ''] = (
+      await (await fetch(`${service.url}/log/checkpoint`)).text()
+    ).split('\n')
+    await service.stop()
+
+    rmSync(join(env.DATA_DIR as string, ANCHOR_FILE))
+    const accept = ['log', 'accept', '--size', size, '--root', root]
+    for (const ms of KILLED_AFTER_MS) await killAfter(ms, env, ...accept)
+    assert.equal((await countersignd(env, ...accept)).code, 0)
+    const file = join(env.DATA_DIR as string, serviceKeyName('log'))
+    const key = readFileSync(file)
+    for (const ms of KILLED_AFTER_MS) await killAfter(ms, env, 'log', 'new-epoch')
+    assert.equal((await countersignd(env, 'log', 'new-epoch')).code, 0)
+    assert.deepEqual(readFileSync(`${file}-1`), key)
+
+    const again = await startTestService(t, env)
+    await claimAgent(again, owner, newKey(), 'second')
+    await untilTicked(again, async () => (await fetch(`${again.url}/log/proof/${did}`)).ok)
+    assert.equal((await readiness(again)).state, 'ok')
+    await assertVerifies(again, tempDir(t))
+    assert.match((await countersignd(env, 'doctor')).stdout, /ok +stored log: /)
   },
 )
 
