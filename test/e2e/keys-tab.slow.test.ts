@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { keyThumbprint } from '@countersign/protocol'
+import { KEY_UNKNOWN_AFTER_RESTORE, keyThumbprint } from '@countersign/protocol'
 import type { Page } from 'playwright-core'
+import { changeAgent } from '../../packages/server/src/agents/changes/change-agent.ts'
+import { setStatus as setAgentStatus } from '../../packages/server/src/agents/changes/set-status.ts'
 import {
   AGENTS,
   historyOf,
@@ -11,6 +13,7 @@ import {
 import { jsonOf } from '../support/answer.ts'
 import { ask } from '../support/ask.ts'
 import { assertFit, openBrowser } from '../support/browser.ts'
+import { leaveUncompared } from '../support/changes-complete.ts'
 import { openTab, openWithCookie } from '../support/dashboard.ts'
 import { newKey, type TestKey } from '../support/key.ts'
 import { renounceWith, rotateTo } from '../support/key-operations.ts'
@@ -237,6 +240,39 @@ test('an owner reports a former key, also of a revoked agent', BROWSER_MATRIX, a
     [2, 'compromised', 'rotation'],
   ]
   assert.deepEqual(await historyOf(service, did), history)
+  assert.deepEqual(problems, [])
+})
+
+test('an owner recovers an agent whose key a restore has lost', BROWSER_MATRIX, async (t) => {
+  const { service, owner, page, problems, did } = await scene(t, { RECOVERY_DELAY: '0' })
+  leaveUncompared(service)
+  const next = newKey()
+  const tail = did.slice(-24)
+  const newKeyHash = Buffer.from(thumbprint(next), 'base64url')
+  const reason = KEY_UNKNOWN_AFTER_RESTORE
+  await service.operator.db.write(async (tx) => {
+    const lost = { sequence: 2, changedBy: 'recovery' } as const
+    const change = { type: 'agent.key_recovered', newKey: newKeyHash, reason, lost } as const
+    await changeAgent(tx, tail, change, Date.now())
+    await setAgentStatus(tx, tail, { to: 'suspended', reason, setBy: 'service' }, Date.now())
+  })
+  await page.getByText('Lost in a restore').first().waitFor()
+  await page.getByText('restored from a backup that does not have this key').waitFor()
+  // Only the former key can be reported.
+  assert.equal(await page.getByRole('button', { name: 'Report as stolen …' }).count(), 1)
+  await assertFitNow(page)
+  await page.getByRole('button', { name: 'Recover the agent …' }).click()
+  await page.getByText('with the key that it had or with a new one').waitFor()
+  await page.getByRole('button', { name: 'Start the recovery' }).click()
+  await page.getByText('Recovery token').first().waitFor()
+  await openTab(page, 'Overview')
+  await page.getByText('because its key was lost when the service was restored').waitFor()
+  const token = jsonOf<{ recoveryToken: string }>(
+    await owner.post(`${AGENTS}/${did}/recovery/token`),
+  ).recoveryToken
+  const done = await recoverWith(service, did, { token, next, sequence: 3 })
+  assert.equal(done.status, 200, done.text)
+  assert.equal(await statusOf(service, did), 'active')
   assert.deepEqual(problems, [])
 })
 

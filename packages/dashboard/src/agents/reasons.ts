@@ -11,6 +11,7 @@ export const REASONS: Readonly<Record<string, string>> = {
 const SERVICE_REASONS: Readonly<Record<string, string>> = {
   owner_suspended: 'Owner’s account is suspended',
   renounced_by_agent: 'Renounced by the agent',
+  key_unknown_after_restore: 'Key was lost in a restore',
 }
 
 /** The service's format for reasons (contract notes). */

@@ -1,10 +1,21 @@
-import { KEY_COMPROMISED, type OwnerAgent, RENOUNCED_BY_AGENT } from '@countersign/protocol'
+import {
+  KEY_COMPROMISED,
+  KEY_UNKNOWN_AFTER_RESTORE,
+  type OwnerAgent,
+  RENOUNCED_BY_AGENT,
+} from '@countersign/protocol'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { reasonText } from '../../agents/reasons.ts'
 import { useService } from '../../agents/use-service.ts'
 import { DateTime } from '../../components/date-time.tsx'
 import { useAgent } from './agent-tabs.ts'
+
+const SERVICE_CAUSES: Readonly<Record<string, string>> = {
+  [RENOUNCED_BY_AGENT]: '72 hours after it renounced its certificate',
+  [KEY_UNKNOWN_AFTER_RESTORE]:
+    'because its key was lost when the service was restored from a backup',
+}
 
 /** Explains the agent's status: since when, set by whom, and why. */
 export function StatusText({ agent }: { readonly agent: OwnerAgent }): ReactNode {
@@ -15,10 +26,7 @@ export function StatusText({ agent }: { readonly agent: OwnerAgent }): ReactNode
     owner: 'you',
     operator: `the operator of ${name}`,
     agent: 'the agent itself',
-    service:
-      statusReason === RENOUNCED_BY_AGENT
-        ? `${name}, 72 hours after it renounced its certificate`
-        : `${name}, because its key was reported as compromised`,
+    service: `${name}, ${SERVICE_CAUSES[statusReason ?? ''] ?? 'because its key was reported as compromised'}`,
   }[statusSetBy]
   const since = (
     <>

@@ -60,7 +60,7 @@ function KeyItem({ item, isCurrent }: { readonly item: Key; readonly isCurrent: 
         )}
         .
       </p>
-      {state !== 'compromised' && (
+      {state !== 'compromised' && state !== 'lost' && (
         <Button
           variant="warning"
           size="small"

@@ -141,6 +141,15 @@ export function CurrentKey({ currentKey, status }: CurrentKeyProps) {
           </p>
         </Note>
       )}
+      {state === 'lost' && (
+        <Note tone="bad">
+          <p>
+            The service was restored from a backup that does not have this key. It verifies nowhere.
+            {status !== 'revoked' &&
+              ' The agent stays suspended until you recover it: with the same key, or with a new one.'}
+          </p>
+        </Note>
+      )}
       <CopyField label="Thumbprint" value={keyThumbprint} />
       <dl className="grid gap-x-8 gap-y-4 sm:grid-cols-3">
         <Detail name="Key number">{sequence}</Detail>

@@ -21,7 +21,10 @@ interface Texts {
 
 const TOKEN = 'You get a recovery token. The agent redeems it with a new key within 10 minutes.'
 
-const TEXTS: Readonly<Record<RecoveryReason | 'burned' | 'renounced', Texts>> = {
+/** Of an agent that is suspended for its key. */
+type Variant = 'burned' | 'lost' | 'renounced'
+
+const TEXTS: Readonly<Record<RecoveryReason | Variant, Texts>> = {
   renounced: {
     title: 'Recover the agent?',
     effects: (takesEffect) => [
@@ -38,6 +41,15 @@ const TEXTS: Readonly<Record<RecoveryReason | 'burned' | 'renounced', Texts>> = 
     effects: (takesEffect) => [
       TOKEN,
       `The new key takes effect ${takesEffect}, and ends the suspension for the burned key.`,
+    ],
+    action: 'Start the recovery',
+    isDangerous: false,
+  },
+  lost: {
+    title: 'Recover the agent?',
+    effects: (takesEffect) => [
+      'You get a recovery token. The agent redeems it within 10 minutes, with the key that it had or with a new one.',
+      `The key takes effect ${takesEffect}, and ends the suspension.`,
     ],
     action: 'Start the recovery',
     isDangerous: false,
@@ -79,7 +91,7 @@ export function StartRecoveryDialog({
 }: DialogProps & {
   readonly reason: RecoveryReason
   /** Of the current key. */
-  readonly variant?: 'burned' | 'renounced' | undefined
+  readonly variant?: Variant | undefined
 }) {
   const { recoveryDelaySeconds } = useService()
   const takesEffect =

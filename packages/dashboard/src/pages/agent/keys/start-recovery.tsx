@@ -12,8 +12,14 @@ interface StartRecoveryProps {
   readonly state: Key['state']
 }
 
+const VARIANTS: Readonly<Partial<Record<Key['state'], 'burned' | 'lost'>>> = {
+  compromised: 'burned',
+  lost: 'lost',
+}
+
 /** Starts a recovery because the key was lost, stolen or burned before. */
 export function StartRecovery({ recovery, state }: StartRecoveryProps) {
+  const isUnusable = VARIANTS[state] !== undefined
   const [reason, setReason] = useState<RecoveryReason>('key_lost')
   const [open, setOpen] = useState(false)
   const openDialog = (next: RecoveryReason) => {
@@ -22,15 +28,15 @@ export function StartRecovery({ recovery, state }: StartRecoveryProps) {
   }
   return (
     <>
-      {state === 'compromised' ? (
+      {isUnusable ? (
         <Section
-          title="Give the agent a new key"
-          lead="The agent stays suspended until it is recovered with a new key."
+          title="Give the agent a usable key"
+          lead="The agent stays suspended until it is recovered."
         >
           <Button
             variant="primary"
             className="self-start"
-            onClick={() => openDialog('key_compromised')}
+            onClick={() => openDialog(state === 'lost' ? 'key_lost' : 'key_compromised')}
           >
             Recover the agent …
           </Button>
@@ -62,7 +68,7 @@ export function StartRecovery({ recovery, state }: StartRecoveryProps) {
       <StartRecoveryDialog
         recovery={recovery}
         reason={reason}
-        variant={state === 'compromised' ? 'burned' : undefined}
+        variant={VARIANTS[state]}
         open={open}
         onClose={() => setOpen(false)}
       />
