@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { dirname } from 'node:path'
+import { DatabaseSync, StatementSync } from 'node:sqlite'
 import { encodeBase64, namingFor, type Tail } from '@countersign/protocol'
 import { insertAgent } from '../../../../../test/support/insert-agent.ts'
 import { addOwner } from '../../../src/accounts/owners/add-owner.ts'
@@ -100,6 +101,34 @@ async function redeem(deps: KeyOperationDeps): Promise<void> {
 
 async function renounceWith(deps: KeyOperationDeps): Promise<void> {
   await renounce(deps, TAIL, { sequence: 2, issuedAt, signature: SIGNATURE })
+}
+
+/**
+ * Calls back before each statement of this process, from now on.
+ * @param call with the number of the statement, counted from 1
+ * @returns a function that ends it
+ */
+export function beforeStatements(call: (number: number) => void): () => void {
+  let statements = 0
+  const methods: [object, string][] = [
+    ...['all', 'get', 'run', 'iterate'].map((method): [object, string] => [
+      StatementSync.prototype,
+      method,
+    ]),
+    [DatabaseSync.prototype, 'exec'],
+  ]
+  const ends = methods.map(([prototype, method]) => {
+    const original = Reflect.get(prototype, method) as (...args: unknown[]) => unknown
+    Reflect.set(prototype, method, function (this: unknown, ...args: unknown[]) {
+      statements += 1
+      call(statements)
+      return original.apply(this, args)
+    })
+    return () => Reflect.set(prototype, method, original)
+  })
+  return () => {
+    for (const end of ends) end()
+  }
 }
 
 export async function operate({ db, deps }: Setup, name: OperationName): Promise<void> {
