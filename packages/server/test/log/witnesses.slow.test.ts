@@ -176,12 +176,15 @@ test(
     )
     await again.stop()
 
-    // The control: without a witness, a machine that was restored signs another second entry.
+    // The control: without a witness, an operator who accepts what the machine has lets it sign another second entry.
     assert.equal((await countersignd(service.env, 'restore', backup)).code, 3)
     rmSync(join(service.settings.dataDir, ANCHOR_FILE))
     const { WITNESSES: _, LOG_REQUIRE_WITNESS: __, ...unwitnessed } = service.env
     const careless = await startTestService(t, unwitnessed, clock.now)
     await claimAgent(careless, owner, newKey(), 'another')
+    await untilTicked(careless, async () => (await readiness(careless)).code === 'no-anchor')
+    const accepted = await countersignd(unwitnessed, 'log', 'accept', '--accept-fork', after.origin)
+    assert.equal(accepted.code, 0, accepted.stderr)
     await untilLogged(careless, 2)
     const fork = await readLog(`${careless.url}/log`, await logKey(careless.url))
     assert.notDeepEqual(fork.entries[1], before.entries[1])
