@@ -1,6 +1,12 @@
 /** The parts of Node's modules that are used where this package also has to load without them. */
 interface NodeModules {
   readonly 'node:cluster': { readonly isWorker: boolean }
+  readonly 'node:crypto': {
+    createPublicKey(key: NodeKeyObject | object): NodeKeyObject
+    createPrivateKey(key: object): NodeKeyObject
+    verify(algorithm: null, data: Uint8Array, key: NodeKeyObject, signature: Uint8Array): boolean
+    sign(algorithm: null, data: Uint8Array, key: NodeKeyObject): Uint8Array
+  }
   readonly 'node:dns': {
     readonly promises: {
       lookup(host: string, options: { all: true }): Promise<readonly { address: string }[]>
@@ -14,6 +20,11 @@ interface NodeModules {
   }
   readonly 'node:worker_threads': { readonly isMainThread: boolean }
   readonly 'node:tls': { connect(options: object): TlsSocket }
+}
+
+/** A `KeyObject` of node:crypto. */
+interface NodeKeyObject {
+  export(options: object): Uint8Array
 }
 
 /** A `TLSSocket` of node:tls. */

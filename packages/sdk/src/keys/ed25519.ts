@@ -1,7 +1,5 @@
-import { pkcs8Of } from './pkcs8.ts'
+import { platformEd25519 } from './platform-ed25519.ts'
 import type { Signer } from './signer.ts'
-
-const ALGORITHM = 'Ed25519'
 
 /** Signers made by this package. Others must prove that their signatures match their public key. */
 const trusted = new WeakSet<Signer>()
@@ -17,49 +15,14 @@ export function isTrusted(signer: Signer): boolean {
 }
 
 /**
- * A signer that uses WebCrypto if the platform supports Ed25519, as all current ones do, else @noble/curves, which it
- * loads then. WebCrypto's key is not extractable.
+ * A signer that uses the platform's Ed25519, which all current ones have, else @noble/curves, which it loads then.
  * @param seed 32 bytes: the private key of RFC 8032
  */
 export async function signerOfSeed(seed: Uint8Array): Promise<Signer> {
-  return asTrusted((await platformSigner(seed)) ?? (await nobleSigner(seed)))
+  return asTrusted(await (await platformEd25519()).signerOf(seed))
 }
 
 /** 32 bytes from the system's random number generator. */
 export function newSeed(): Uint8Array {
   return crypto.getRandomValues(new Uint8Array(32))
-}
-
-async function platformSigner(seed: Uint8Array): Promise<Signer | null> {
-  const known = await importKey(seed, true)
-  if (known === null) return null
-  const { x } = await crypto.subtle.exportKey('jwk', known)
-  const key = await importKey(seed, false)
-  if (key === null || x === undefined) return null
-  return {
-    publicKey: Uint8Array.from(atob(x.replaceAll('-', '+').replaceAll('_', '/')), (each) =>
-      each.charCodeAt(0),
-    ),
-    sign: async (message) =>
-      new Uint8Array(await crypto.subtle.sign(ALGORITHM, key, message as Uint8Array<ArrayBuffer>)),
-  }
-}
-
-/** @returns null if the platform has no Ed25519, or no WebCrypto, as on a page without https */
-async function importKey(seed: Uint8Array, extractable: boolean) {
-  const der = pkcs8Of(seed) as Uint8Array<ArrayBuffer>
-  try {
-    return await crypto.subtle.importKey('pkcs8', der, ALGORITHM, extractable, ['sign'])
-  } catch {
-    return null
-  }
-}
-
-async function nobleSigner(seed: Uint8Array): Promise<Signer> {
-  const { ed25519 } = await import('@noble/curves/ed25519.js')
-  const secret = seed.slice()
-  return {
-    publicKey: ed25519.getPublicKey(secret),
-    sign: async (message) => ed25519.sign(message, secret),
-  }
 }

@@ -1,3 +1,5 @@
+import { type Ed25519, platformEd25519, type VerifyWithKey } from './platform-ed25519.ts'
+
 /** Verifies an Ed25519 signature. @param publicKey 32 bytes @param signature 64 bytes */
 export type VerifySignature = (
   publicKey: Uint8Array,
@@ -5,46 +7,63 @@ export type VerifySignature = (
   signature: Uint8Array,
 ) => Promise<boolean>
 
-type Strict = typeof import('./strict-ed25519.ts')
-/** Loaded on demand, once: even an import of a module that is loaded takes time. */
-let strict: Strict | undefined
+/** Keys that `isSignature` remembers: of issuers, logs and witnesses, and of the last agents. */
+const SHARED_KEYS = 1_000
 
 /**
  * Verifies an Ed25519 signature as strictly as the service (libsodium) does: S below L, R and the key canonical and not of
- * small order, the equation without the cofactor. Platforms differ in what else they accept, so @noble/curves does it
- * everywhere, loaded on demand.
+ * small order, the equation without the cofactor. What platforms differ in is checked here, and the rest by the platform;
+ * by @noble/curves where the platform has no Ed25519.
  * @param publicKey 32 bytes; false for a key that cannot be certified
  * @param signature 64 bytes
  */
-export async function isSignature(
-  publicKey: Uint8Array,
-  message: Uint8Array,
-  signature: Uint8Array,
-): Promise<boolean> {
-  strict ??= await import('./strict-ed25519.ts')
-  const key = strict.strictKeyOf(publicKey)
-  return key !== null && strict.isStrictSignature(key, message, signature)
-}
+export const isSignature: VerifySignature = signatureVerifier(SHARED_KEYS)
 
 /**
- * Creates a function that does the same as `isSignature` and remembers the keys that it has found good, by their bytes. The check of
- * a key is nearly half of the work, so it is for callers that see the same keys again, such as gateways.
- * @param maxKeys how many it remembers, about 700 bytes each. The oldest are forgotten first. Default: 10,000
+ * Creates a function that does the same as `isSignature` with a memory of its own for the keys that it has found good, by their
+ * bytes. The check of a key takes longer than a verification, so it is for callers that see the same keys again, such as gateways.
+ * @param maxKeys how many it remembers. The oldest are forgotten first. Default: 10,000
  */
 export function signatureVerifier(maxKeys = 10_000): VerifySignature {
-  const keys = new Map<string, NonNullable<ReturnType<Strict['strictKeyOf']>>>()
+  return verifierBy(platformEd25519, maxKeys)
+}
+
+/** @param choose what verifies, asked for each new key */
+export function verifierBy(choose: () => Promise<Ed25519>, maxKeys: number): VerifySignature {
+  const keys = new Map<string, VerifyWithKey>()
   return async (publicKey, message, signature) => {
-    if (publicKey.length !== 32) return false
-    strict ??= await import('./strict-ed25519.ts')
+    if (publicKey.length !== 32 || !isStrictForm(signature)) return false
     // Each byte is one character.
     const bytes = String.fromCharCode(...publicKey)
     const known = keys.get(bytes)
-    const key = known ?? strict.strictKeyOf(publicKey)
-    if (key === null) return false
-    if (known === undefined) {
-      keys.set(bytes, key)
-      if (keys.size > maxKeys) keys.delete(keys.keys().next().value as string)
-    }
-    return strict.isStrictSignature(key, message, signature)
+    if (known !== undefined) return known(message, signature)
+    // Loaded on demand: it has the arithmetic of the curve.
+    const { isStrictKey } = await import('./portable-ed25519.ts')
+    if (!isStrictKey(publicKey)) return false
+    const verify = await (await choose()).verifierOf(Uint8Array.from(publicKey))
+    keys.set(bytes, verify)
+    if (keys.size > maxKeys) keys.delete(keys.keys().next().value as string)
+    return verify(message, signature)
   }
+}
+
+/** The order of the base point (RFC 8032 section 5.1), the most significant byte first. */
+const L = [0x10, ...Array<number>(15).fill(0)].concat([
+  ...[0x14, 0xde, 0xf9, 0xde, 0xa2, 0xf7, 0x9c, 0xd6],
+  ...[0x58, 0x12, 0x63, 0x1a, 0x5c, 0xf5, 0xd3, 0xed],
+])
+
+/**
+ * Whether S is below L, and R is not the identity, the only point of small order that the equation without the cofactor can give for
+ * a key of prime order. That equation compares the bytes of R, which rejects others that are not canonical.
+ */
+function isStrictForm(signature: Uint8Array): boolean {
+  if (signature.length !== 64) return false
+  if (signature[0] === 1 && signature.subarray(1, 32).every((byte) => byte === 0)) return false
+  for (let i = 0; i < 32; i++) {
+    const byte = signature[63 - i] as number
+    const limit = L[i] as number
+    if (byte !== limit) return byte < limit
+  }
+  return false
 }

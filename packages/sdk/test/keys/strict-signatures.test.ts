@@ -2,8 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readCases } from '../../../../test/support/vector-files.ts'
 import { newKey } from '../../src/keys/keys.ts'
+import { type Ed25519, firstOf, nodeEd25519, webEd25519 } from '../../src/keys/platform-ed25519.ts'
+import { portableEd25519 } from '../../src/keys/portable-ed25519.ts'
 import { isSignedChallenge } from '../../src/keys/signed-challenge.ts'
-import { isSignature, signatureVerifier } from '../../src/keys/verify-signature.ts'
+import { isSignature, signatureVerifier, verifierBy } from '../../src/keys/verify-signature.ts'
 
 interface SignatureCase {
   readonly publicKeyHex: string
@@ -13,18 +15,38 @@ interface SignatureCase {
 
 const hex = (text: string) => Buffer.from(text, 'hex')
 
-for (const kind of ['valid', 'invalid'] as const) {
-  test(`signatures that are ${kind} to libsodium are ${kind} here`, async () => {
-    const verify = signatureVerifier()
-    for (const each of readCases<SignatureCase>('signatures.json', kind)) {
-      const { publicKeyHex, messageHex, signatureHex } = each
-      const parts = [hex(publicKeyHex), hex(messageHex), hex(signatureHex)] as const
-      assert.equal(await isSignature(...parts), kind === 'valid', each.name)
-      assert.equal(await verify(...parts), kind === 'valid', each.name)
-      assert.equal(await verify(...parts), kind === 'valid', `${each.name}, a known key`)
-    }
-  })
+const IMPLEMENTATIONS: Readonly<Record<string, Ed25519 | null>> = {
+  'node:crypto': nodeEd25519(),
+  WebCrypto: webEd25519,
+  JavaScript: portableEd25519,
 }
+
+for (const kind of ['valid', 'invalid'] as const) {
+  for (const [name, ed25519] of Object.entries(IMPLEMENTATIONS)) {
+    test(`signatures that are ${kind} to libsodium are ${kind} by ${name}`, async () => {
+      assert.ok(ed25519)
+      const verify = verifierBy(async () => ed25519, 10)
+      for (const each of readCases<SignatureCase>('signatures.json', kind)) {
+        const { publicKeyHex, messageHex, signatureHex } = each
+        const parts = [hex(publicKeyHex), hex(messageHex), hex(signatureHex)] as const
+        assert.equal(await isSignature(...parts), kind === 'valid', each.name)
+        assert.equal(await verify(...parts), kind === 'valid', each.name)
+        assert.equal(await verify(...parts), kind === 'valid', `${each.name}, a known key`)
+      }
+    })
+  }
+}
+
+test('a platform that has no Ed25519, or one that decides otherwise, is passed over', async () => {
+  const node = nodeEd25519()
+  assert.ok(node)
+  const failing: Ed25519 = { ...node, verifierOf: () => Promise.reject(new Error('no Ed25519')) }
+  const lenient: Ed25519 = { ...node, verifierOf: async () => () => true }
+  const strict: Ed25519 = { ...node, verifierOf: async () => () => false }
+  assert.equal(await firstOf([node, webEd25519]), node)
+  assert.equal(await firstOf([null, failing, lenient, strict, webEd25519]), webEd25519)
+  assert.equal(await firstOf([failing, lenient]), portableEd25519)
+})
 
 test('a verifier knows keys by their bytes, and as many as it may', async () => {
   const message = hex('00')

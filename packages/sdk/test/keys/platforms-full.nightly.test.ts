@@ -1,0 +1,3 @@
+import { sameVerdicts } from './support/same-verdicts.ts'
+
+sameVerdicts(100_000)
