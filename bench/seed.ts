@@ -20,7 +20,6 @@ import { keyPairOf, signText } from './keys.ts'
 import type { Scope } from './scope.ts'
 import { type Seeder, TAIL_LINE } from './seed-rows.ts'
 import { seedingCodeOf, seedingFilesOf } from './seeding-code.ts'
-import type { Data } from './stores.ts'
 
 /** Agents with real key pairs, which can sign challenges. The others have random bytes as keys. */
 const REAL_KEYS = 1000
@@ -34,13 +33,19 @@ const NEWLINE = 10
 export const ROOT = join(import.meta.dirname, '..')
 const ALPHABET = Buffer.from('123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz')
 
+/** A database of another checkout. */
+export interface OtherData {
+  readonly root: string
+  readonly database: string
+}
+
 /** A data directory with agents, and files with requests for them. */
 export interface Seed {
   readonly dir: string
   readonly agents: number
   readonly database: string
   /** The same owners and agents with the schema of the checkout that is compared; null without one. */
-  readonly before: Data['before']
+  readonly before: OtherData | null
   /** The tail of each agent, one per line. */
   readonly tails: string
   /** The first tail only. */

@@ -4,6 +4,7 @@ import { DatabaseSync } from 'node:sqlite'
 import type { DatabaseLocation } from '../packages/server/src/database/open-database.ts'
 import { addRows, fillDatabase } from './copy-rows.ts'
 import { type PostgresServer, query } from './postgres-server.ts'
+import type { OtherData } from './seed.ts'
 import { SEED_DATABASE } from './seed-postgres.ts'
 
 /** The key that identities are hashed with. All nodes must use the same one, or they refuse to start. */
@@ -16,7 +17,7 @@ export interface Data {
   /** The seed's file if this one is a copy of it with added rows. */
   readonly grownFrom?: string
   /** The same data for the service of another checkout, with the schema of that one; null without one. */
-  readonly before: { readonly root: string; readonly database: string } | null
+  readonly before: OtherData | null
 }
 
 /** Makes a copy for one service, or for several nodes that share it. */

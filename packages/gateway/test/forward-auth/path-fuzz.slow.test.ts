@@ -2,11 +2,12 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { freePort } from '../../../../test/support/ports.ts'
+import { nginxAround, startServer } from '../../../../test/support/proxy-process.ts'
 import { tempDir } from '../../../../test/support/service.ts'
 import { needs } from '../../../../test/support/tools.ts'
 import { startGateway } from '../support/gateway-process.ts'
 import { fuzzOptions, fuzzPaths, HANDLERS, idOf, POLICIES } from '../support/path-fuzz.ts'
-import { nginxAround, type ProxyName, startProxy, startServer } from '../support/proxies.ts'
+import { type ProxyName, startProxy } from '../support/proxies.ts'
 import { startWsgiSite } from '../support/wsgi-site.ts'
 
 // No request reaches a handler that the policy denies for the handler's path, however the request writes that path. The

@@ -1,21 +1,7 @@
 import { utf8 } from '@countersign/protocol'
 import { nodeBuiltin } from '../runtime.ts'
 import { pkcs8Of } from './pkcs8.ts'
-import type { Signer } from './signer.ts'
-
-/** Verifies with one key. @param signature 64 bytes */
-export type VerifyWithKey = (
-  message: Uint8Array,
-  signature: Uint8Array,
-) => boolean | Promise<boolean>
-
-/** An Ed25519: of a platform, or `portableEd25519`, a tenth as fast. */
-export interface Ed25519 {
-  /** @param publicKey 32 bytes of a key that can be certified */
-  verifierOf(publicKey: Uint8Array): Promise<VerifyWithKey>
-  /** @param seed 32 bytes. The private key stays in the platform's memory. */
-  signerOf(seed: Uint8Array): Promise<Signer>
-}
+import type { Ed25519 } from './signer.ts'
 
 const ALGORITHM = 'Ed25519'
 /** DER of a public key up to its 32 bytes (RFC 8410 section 4). */

@@ -1,7 +1,7 @@
 import { keyFault } from '@countersign/protocol'
 import { ed25519 } from '@noble/curves/ed25519.js'
 import { sha512 } from '@noble/hashes/sha2.js'
-import type { Ed25519 } from './platform-ed25519.ts'
+import type { Ed25519 } from './signer.ts'
 
 /* In a module of its own, so that the arithmetic of the curve is loaded on demand. */
 

@@ -24,3 +24,17 @@ export interface NewKey extends Signer {
   /** The same as a JWK. Secret. */
   readonly jwk: PrivateJwk
 }
+
+/** Verifies with one key. @param signature 64 bytes */
+export type VerifyWithKey = (
+  message: Uint8Array,
+  signature: Uint8Array,
+) => boolean | Promise<boolean>
+
+/** An Ed25519: of a platform, or `portableEd25519`, a tenth as fast. */
+export interface Ed25519 {
+  /** @param publicKey 32 bytes of a key that can be certified */
+  verifierOf(publicKey: Uint8Array): Promise<VerifyWithKey>
+  /** @param seed 32 bytes. The private key stays in the platform's memory. */
+  signerOf(seed: Uint8Array): Promise<Signer>
+}

@@ -1,4 +1,5 @@
-import { type Ed25519, platformEd25519, type VerifyWithKey } from './platform-ed25519.ts'
+import { platformEd25519 } from './platform-ed25519.ts'
+import type { Ed25519, VerifyWithKey } from './signer.ts'
 
 /** Verifies an Ed25519 signature. @param publicKey 32 bytes @param signature 64 bytes */
 export type VerifySignature = (

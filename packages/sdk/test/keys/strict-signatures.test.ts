@@ -2,9 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readCases } from '../../../../test/support/vector-files.ts'
 import { newKey } from '../../src/keys/keys.ts'
-import { type Ed25519, firstOf, nodeEd25519, webEd25519 } from '../../src/keys/platform-ed25519.ts'
+import { firstOf, nodeEd25519, webEd25519 } from '../../src/keys/platform-ed25519.ts'
 import { portableEd25519 } from '../../src/keys/portable-ed25519.ts'
 import { isSignedChallenge } from '../../src/keys/signed-challenge.ts'
+import type { Ed25519 } from '../../src/keys/signer.ts'
 import { isSignature, signatureVerifier, verifierBy } from '../../src/keys/verify-signature.ts'
 
 interface SignatureCase {

@@ -3,10 +3,10 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { freePort } from '../../../../../../test/support/ports.ts'
+import { nginxAround, startServer } from '../../../../../../test/support/proxy-process.ts'
 import { sendRaw } from '../../../../../../test/support/raw-http.ts'
 import { startServiceProcess, tempDir } from '../../../../../../test/support/service.ts'
 import { needs } from '../../../../../../test/support/tools.ts'
-import { nginxAround, startServer } from '../../../../../gateway/test/support/proxies.ts'
 import { PATIENT } from './support.ts'
 
 const CLIENTS = 20
