@@ -161,6 +161,9 @@ export const SIGNATURE_AGENTS = {
     { name: 'two types', field: `sig1="${AGENT}";type=directory;type=cimd` },
     { name: 'two members of the key', field: `sig1="${AGENT}", sig1="${AGENT}/card";type=cimd` },
     { name: 'over plain http', field: 'sig1="http://signature-agent.test/card";type=cimd' },
+    ...['a!b', 'a~b', "a'b", 'a$b', 'a`b', 'a{b', 'a;b', '[fe80::1%25eth0]', '[fe80::1%eth0]'].map(
+      (host) => ({ name: `the host ${host}`, field: `sig1="https://${host}"` }),
+    ),
     { name: 'a token', field: 'sig1=card;type=cimd' },
     { name: 'several addresses', field: `sig1=("${AGENT}" "https://evil.example")` },
   ],

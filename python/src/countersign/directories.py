@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 import threading
 import time
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, List, NoReturn, Optional, Sequence, Union
+from typing import Any, Callable, Dict, List, Optional, Sequence, Union
 
 from ._ed25519 import base64url, key_fault, thumbprint
 from ._http import SignatureAgent
+from ._json import parse_json
 from ._jws import base64url_bytes
 from ._public_page import fetch_public_page
 from ._urls import parse_url
@@ -213,19 +213,11 @@ class _CachedKeySet:
 
 
     def _key_set_there(self) -> Any:
-        value = _parse(self._fetch(self._url))
+        value = parse_json(self._fetch(self._url))
         if not self._is_document:
             return value
         found = read_client_document(value, self._url)
-        return _parse(self._fetch(found)) if isinstance(found, str) else found
-
-
-def _parse(data: bytes) -> Any:
-    return json.loads(data.decode("utf-8"), parse_constant=_refuse_constant)
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not JSON")
+        return parse_json(self._fetch(found)) if isinstance(found, str) else found
 
 
 def _fetch(url: str) -> bytes:

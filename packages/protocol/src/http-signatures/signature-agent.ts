@@ -102,13 +102,17 @@ function fits(dialect: SignatureAgentDialect, text: string): boolean {
   const url = new URL(text)
   const secure = url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url.hostname))
   if (!secure || url.username !== '' || url.password !== '' || text.includes('#')) return false
+  if (!HOST.test(url.hostname)) return false
   return isOrigin(text) || (dialect !== 'legacy' && dialect !== 'origin' && url.href === text)
 }
 
+/** `URL` takes more, such as `a!b`, which no name of a host has. */
+const HOST = /^(?:\[[0-9a-f:]+\]|[a-z0-9._-]+)$/
+
 function isOrigin(text: string): boolean {
   if (!URL.canParse(text)) return false
-  const { origin } = new URL(text)
-  return text === origin || text === `${origin}/`
+  const { origin, hostname } = new URL(text)
+  return HOST.test(hostname) && (text === origin || text === `${origin}/`)
 }
 
 /** Whether a host name can only be reached from this machine: localhost, 127.0.0.0/8, ::1. @param hostname as in `URL.hostname` */

@@ -18,6 +18,7 @@ export const AGENT_RULES: SignatureRules = { profile: 'strict', maxLifetimeSecon
 /** A nonce of the profile `wba`: base64 in either alphabet, with or without padding, at most 1 KiB. */
 const WBA_NONCE = /^[A-Za-z0-9+/_-]{1,1024}={0,2}$/
 
+/** Whether a signature covers a component. @param name as in `Signature-Input`, without quotes */
 export function covers({ components }: SignatureInput, name: string): boolean {
   return components.some((each) => each.name === name)
 }

@@ -5,6 +5,7 @@ import {
   type KeyDirectory,
   keySetOfDirectory,
   MAX_DIRECTORY_LIFETIME,
+  parseJsonBytes,
   readBody,
   readClientDocument,
   readKeySet,
@@ -187,7 +188,7 @@ class CachedKeySet {
     const page = await this.#fetch(url, signal)
     const bytes = page.status === 200 ? await readBody(page, MAX_BYTES) : null
     if (bytes === null || bytes === 'too-large') return null
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+    return parseJsonBytes(bytes)
   }
 }
 
