@@ -1,6 +1,6 @@
-"""Sites behind the middleware, which answer with what they received: ``site.py wsgi|asgi <service> signatures|sessions``.
+"""Sites behind the middleware, which answer with what they received: ``site.py wsgi|asgi <service> signatures|sessions|directories``.
 
-They require proof, of which they accept one kind. The address is printed on the first line; they end with their standard input.
+They require proof, of which they accept one kind; or have the policy ``POLICY`` and directories that serve ``KEY_SET``. The address is printed on the first line; they end with their standard input.
 """
 
 import asyncio
@@ -35,8 +35,19 @@ def gate_for(service, origin, proof):
     registry, policy = Registry(service, timeout=60), {"requireProof": True}
     if proof == "signatures":
         return Gate(registry, policy, audiences=[origin], nonces=OlderStore())
+    if proof == "directories":
+        key_set = os.environ["KEY_SET"].encode()
+        policy, fetch = os.environ["POLICY"], lambda url: key_set
+        return Gate(registry, policy, audiences=[origin], nonces=OlderStore(), fetch_directory=fetch)
     sign_in = AgentSignIn(registry, origin, "a secret of at least thirty-two bytes")
     return Gate(registry, policy, sessions=sign_in, sign_in_path="/agent-sign-in")
+
+
+def answer_of(decision, body, headers):
+    signature = decision.signature
+    told = signature and {"profile": signature.profile, "replay": signature.replay}
+    agent = {"did": decision.did, "proof": decision.proof, "signature": told}
+    return json.dumps({**agent, "agent": agent, "body": body, "headers": headers}).encode("utf-8")
 
 
 def wsgi_app(environ, start_response):
@@ -44,9 +55,8 @@ def wsgi_app(environ, start_response):
     body = environ["wsgi.input"].read(length).decode("utf-8")
     decision = agent_of(environ)
     headers = {name: value for name, value in environ.items() if name.startswith("HTTP_X_SERVICEID")}
-    answer = {"did": decision.did, "proof": decision.proof, "body": body, "headers": headers}
     start_response("200 OK", [("content-type", "application/json")])
-    return [json.dumps(answer).encode("utf-8")]
+    return [answer_of(decision, body, headers)]
 
 
 async def asgi_app(scope, receive, send):
@@ -60,10 +70,9 @@ async def asgi_app(scope, receive, send):
         for name, value in scope["headers"]
         if name.lower().startswith(b"x-serviceid")
     }
-    answer = {"did": decision.did, "proof": decision.proof, "body": body.decode(), "headers": headers}
     start = {"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"application/json")]}
     await send(start)
-    await send({"type": "http.response.body", "body": json.dumps(answer).encode("utf-8")})
+    await send({"type": "http.response.body", "body": answer_of(decision, body.decode(), headers)})
 
 
 class Quiet(WSGIRequestHandler):

@@ -60,19 +60,21 @@ def bot_world(site, world=None, **policy):
     return world
 
 
-def signed(world, method="GET", path="/", headers=(), key=BOT, agent=BOTS, covered=None, dialect="dictionary"):
+def signed(
+    world, method="GET", path="/", headers=(), key=BOT, agent=BOTS, covered=None, dialect="dictionary", age=0, lifetime=60
+):
     """The headers of a bot. ``covered``: the names of the components; by default those of the profile strict"""
-    value = f'"{agent}"' if dialect == "bare" else f'sig1="{agent}"'
+    value = f'"{agent}"' if dialect == "bare" else f'sig1="{agent}"' + (";type=cimd" if dialect == "cimd" else "")
     place = Component("signature-agent", None if dialect == "bare" else "sig1")
     fields = [*headers, ("Signature-Agent", value)]
     parts = SignedParts(method, SHOP, path, None, header_fields(fields), False)
     components = strict_components(method, parts.fields, False, False, place, "ServiceID")
     if covered is not None:
         components = [Component(each) for each in covered] + [place]
-    created = int(world.clock())
+    created = int(world.clock()) - age
     world.nonce = getattr(world, "nonce", 0) + 1
     params = (
-        f"({' '.join(each.identifier for each in components)});created={created};expires={created + 60}"
+        f"({' '.join(each.identifier for each in components)});created={created};expires={created + lifetime}"
         f";keyid={serialize_string(key.thumbprint)};nonce=\"{world.nonce:024}\";tag=\"web-bot-auth\""
     )
     signature = serialize_member(Item(key.sign(signature_base(parts, components, params).encode())))
@@ -141,6 +143,48 @@ def test_signatures_that_cover_the_host_alone():
     world = bot_world(site, directories=[{"url": BOTS, "profile": "wba"}])
     assert ask(world, headers=signed(world, covered=host_only))[0] == 200
     assert ask(world, "POST", headers=signed(world, "POST", covered=host_only))[0] == 401
+
+
+def test_signatures_of_an_hour():
+    world = bot_world(Site(jwk_of(BOT)), directories=[{"url": BOTS, "maxLifetimeSeconds": 3600}])
+    assert ask(world, headers=signed(world, lifetime=3600))[0] == 200
+    old = signed(world, age=301, lifetime=3600)
+    assert [ask(world, headers=old)[0] for _ in range(2)] == [200, 200]
+    empty = [("Content-Digest", "sha-256=:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=:")]
+    post = signed(world, "POST", headers=empty, age=301, lifetime=3600)
+    assert reasons(ask(world, "POST", headers=post)) == (503, ["replay-unchecked", "no-identification"])
+    assert reasons(ask(world, headers=signed(world, lifetime=3601))) == (401, ["signature-invalid"])
+
+
+def test_an_agent_gets_no_rules_of_a_directory():
+    world = World()
+    key_set = f"{world.service.service}/agent/{DID.rpartition(':')[2]}/jwks.json"
+    world = bot_world(Site(), world, directories=[{"url": key_set, "profile": "wba"}])
+    own = {"key": world.service.key, "agent": key_set}
+    for changes in ({"lifetime": 301}, {"covered": ["@authority"]}):
+        assert reasons(ask(world, headers=signed(world, **own, **changes))) == (401, ["signature-invalid"])
+    assert ask(world, headers=signed(world, **own))[0] == 200
+
+
+def test_keys_in_a_client_document():
+    card, keys = f"{BOTS}/card", f"{BOTS}/keys.json"
+    jwks = {"keys": [jwk_of(BOT)]}
+
+    def status_for(document):
+        asked = []
+
+        def fetch(url):
+            asked.append(url)
+            return json.dumps(jwks if url == keys else document).encode()
+
+        world = bot_world(fetch, directories=[{"url": card}])
+        return ask(world, headers=signed(world, agent=card, dialect="cimd"))[0], asked
+
+    assert status_for({"client_id": card, "jwks": jwks}) == (200, [card])
+    assert status_for({"client_id": card, "jwks_uri": keys}) == (200, [card, keys])
+    others = ({"client_id": keys, "jwks": jwks}, {"jwks": jwks}, {"client_id": card, "jwks": jwks, "jwks_uri": keys}, jwks)
+    for document in (*others, {"client_id": card, "jwks_uri": "https://127.0.0.1/keys.json"}):
+        assert status_for(document) == (503, [card]), document
 
 
 def test_a_directory_that_is_down():

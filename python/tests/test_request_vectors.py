@@ -1,9 +1,11 @@
 """Requests that every implementation must decide alike (vectors/http-signatures.json)."""
 
 import pytest
+from countersign._http import parse_signature_agent
 from countersign._naming import Naming
+from countersign._structured_fields import StructuredFieldError
 from countersign.nonces import MemoryNonceStore
-from countersign.verification import RawRequest, RequestVerifier, SigningKey
+from countersign.verification import RawRequest, RequestVerifier, SignatureRules, SigningKey
 from support import vectors
 
 FILE = vectors("http-signatures")
@@ -40,13 +42,16 @@ def verifier_of(case):
         listed = any(entry["signatureAgent"] == agent.url for entry in FILE["keys"].values())
         return "unknown-key" if known or listed else "untrusted-agent"
 
-    now = FILE["now"] / 1000
+    now = case.get("now", FILE["now"]) / 1000
+    rules = None
+    if "profile" in case:
+        rules = SignatureRules(case["profile"], case.get("maxLifetimeSeconds", 300))
     return RequestVerifier(
         audiences=case.get("audiences", FILE["audiences"]),
         find_key=find_key,
         nonces=MemoryNonceStore(now=lambda: now - 3600),
         naming=Naming(FILE["shortName"], FILE["idHeader"]),
-        profile=case.get("profile", "strict"),
+        rules_of=lambda agent: rules,
         now=lambda: now,
         allow_test_keys=case.get("allowTestKeys", False),
     )
@@ -61,4 +66,21 @@ def test_request(case):
     assert result.reason == case.get("reason")
     if "reason" not in case:
         assert result.verdict == "verified"
-        assert result.digest == case["digest"]
+        assert result.did == FILE["keys"][case.get("key", "agent")]["did"]
+        assert result.profile == case.get("profile", "strict")
+        assert (result.digest, result.replay) == (case["digest"], case.get("replay", "checked"))
+
+
+AGENTS = FILE["signatureAgents"]
+TYPES = {"origin": "directory", "ucp": "jwks_uri", "cimd": "cimd"}
+
+
+def test_signature_agents():
+    for case in AGENTS["valid"]:
+        agent = parse_signature_agent(case["field"], "sig1")
+        assert (TYPES[agent.dialect], agent.url) == (case["type"], case["url"]), case["name"]
+    for case in AGENTS["ignored"]:
+        assert parse_signature_agent(case["field"], "sig1") is None, case["name"]
+    for case in AGENTS["invalid"]:
+        with pytest.raises(StructuredFieldError):
+            parse_signature_agent(case["field"], "sig1")

@@ -89,6 +89,7 @@ const directory = fc.record(
   {
     url: fc.constantFrom(BOTS, 'HTTPS://Bots.Example:443/', `${BOTS}/keys?a=b`),
     profile: fc.constantFrom('strict', 'wba'),
+    maxLifetimeSeconds: fc.constantFrom(1, 300, 86_400),
   },
   { requiredKeys: ['url'] },
 )

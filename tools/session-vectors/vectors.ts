@@ -42,6 +42,20 @@ const CLAIMS = {
   identityLevel: 'in-person',
   keySequence: 2,
 }
+/** JSON of the claims with a member more. */
+const withMore = (json: string) => JSON.stringify(CLAIMS).replace(/\}$/, `,"more":${json}}`)
+const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels)
+
+/** What parsers of JSON read differently. */
+const ODD = {
+  NaN: withMore('NaN'),
+  '-Infinity': withMore('-Infinity'),
+  'a byte order mark': `\ufeff${JSON.stringify(CLAIMS)}`,
+  '33 levels': withMore(nested(32)),
+  '600 levels': withMore(nested(599)),
+  'a comma too many': `${JSON.stringify(CLAIMS).slice(0, -1)},}`,
+}
+
 /** The same members without some of them. */
 const without = (...names: string[]) =>
   Object.fromEntries(Object.entries(CLAIMS).filter(([name]) => !names.includes(name)))
@@ -151,6 +165,11 @@ export const vectors = {
         claims: claimsOf(),
       },
       {
+        name: 'a member of 31 levels, and a number of 400 digits',
+        token: token(withMore(`${nested(31)},"n":${'9'.repeat(400)}`)),
+        claims: claimsOf(),
+      },
+      {
         name: 'an owner who is not verified',
         token: token({ ...CLAIMS, identityLevel: 'unverified' }),
         claims: claimsOf({ identityLevel: 'unverified' }),
@@ -189,6 +208,7 @@ export const vectors = {
       refused('no identity level', 'claims', token(without('identityLevel'))),
       refused('keySequence 0', 'claims', token({ ...CLAIMS, keySequence: 0 })),
       refused('keySequence as text', 'claims', token({ ...CLAIMS, keySequence: '2' })),
+      ...Object.entries(ODD).map(([name, json]) => refused(name, 'claims', token(json))),
       refused('a payload that is not JSON', 'claims', token('{')),
       refused('a payload that is no object', 'claims', token('null')),
       refused('a payload that is not UTF-8', 'claims', token(Uint8Array.of(0x22, 0xff, 0x22))),

@@ -137,17 +137,6 @@ export const MALFORMED = [
     request: replacing(agentHeader, inputHeader, ['Signature', `${signatureHeader[1]};a=1`]),
   },
   {
-    name: 'unknown parameters in Signature-Agent',
-    why: 'none but type=jwks_uri belong there',
-    reason: 'malformed',
-    request: received(
-      signing({
-        agent: `sig1="${keys.agent.signatureAgent}";type=card`,
-        agentComponent: [AGENT, `"${keys.agent.signatureAgent}";type=card`],
-      }),
-    ),
-  },
-  {
     name: 'Signature-Agent has no member of the key',
     why: 'the key names another member',
     reason: 'malformed',

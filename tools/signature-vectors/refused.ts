@@ -169,7 +169,7 @@ export const REFUSED = [
     name: 'ServiceID of another agent',
     why: 'one request names one agent',
     reason: 'identification-mismatch',
-    request: received(signing({ fields: [['ServiceID', keys.other.did]] })),
+    request: received(signing({ fields: [['ServiceID', keys.other.did ?? '']] })),
   },
   {
     name: 'ServiceID is not covered',
@@ -246,6 +246,7 @@ export const REFUSED = [
     why: 'strict is needed',
     reason: 'components',
     profile: 'wba',
+    maxLifetimeSeconds: 86_400,
     request: received(minimal('DELETE', null)),
   },
   {
@@ -253,6 +254,7 @@ export const REFUSED = [
     why: 'its agents can sign everything',
     reason: 'components',
     profile: 'wba',
+    maxLifetimeSeconds: 86_400,
     request: received(minimal('GET', keys.agent)),
   },
 ]

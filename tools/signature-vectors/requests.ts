@@ -20,7 +20,7 @@ export { agentHeader, inputHeader, signatureHeader }
 export const withHeaders = (...headers: Header[]) =>
   received(get, { headers: [...get.headers, ...headers] })
 export const replacing = (...headers: Header[]) => received(get, { headers })
-export const id: Header = ['ServiceID', keys.agent.did]
+export const id: Header = ['ServiceID', keys.agent.did ?? '']
 export const otherTag = '("@method");created=1;keyid="k";tag="other"'
 export const at = (path: string, query?: string) =>
   signing({ path, ...(query !== undefined && { query }) })

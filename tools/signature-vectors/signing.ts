@@ -12,8 +12,9 @@ export interface Key {
   readonly seedHex: string
   readonly publicKeyHex: string
   readonly keyid: string
-  readonly did: string
-  readonly status: string
+  /** Null: no agent. */
+  readonly did: string | null
+  readonly status: string | null
   readonly signatureAgent: string
 }
 
@@ -30,21 +31,28 @@ function keyOf(seedHex: string, tail: string, status = 'active'): Key {
   }
 }
 
+/** A key that is no agent's, in a directory. */
+function directoryKeyOf(seedHex: string, signatureAgent: string): Key {
+  return { ...keyOf(seedHex, ''), did: null, status: null, signatureAgent }
+}
+
 function privateKeyOf(seedHex: string) {
   const der = Buffer.from(`302e020100300506032b657004220420${seedHex}`, 'hex')
   return createPrivateKey({ key: der, format: 'der', type: 'pkcs8' })
 }
+
+/** RFC 9421 appendix B.1.4. */
+const PUBLISHED_SEED = '9f8362f87a484a954e6e740c5b4c0e84229139a20aa8ab56ff66586f6a7d29c5'
 
 export const keys = {
   agent: keyOf('01'.repeat(32), '7Xk2mPqR9sTvWyZaBcDeFgHj'),
   other: keyOf('02'.repeat(32), '8Xk2mPqR9sTvWyZaBcDeFgHj'),
   suspended: keyOf('03'.repeat(32), '9Xk2mPqR9sTvWyZaBcDeFgHj', 'suspended'),
   revoked: keyOf('04'.repeat(32), 'AXk2mPqR9sTvWyZaBcDeFgHj', 'revoked'),
-  // RFC 9421 appendix B.1.4.
-  published: keyOf(
-    '9f8362f87a484a954e6e740c5b4c0e84229139a20aa8ab56ff66586f6a7d29c5',
-    'BXk2mPqR9sTvWyZaBcDeFgHj',
-  ),
+  published: keyOf(PUBLISHED_SEED, 'BXk2mPqR9sTvWyZaBcDeFgHj'),
+  bot: directoryKeyOf('05'.repeat(32), 'https://bots.example'),
+  card: directoryKeyOf('06'.repeat(32), 'https://bots.example/card'),
+  rfc9421: directoryKeyOf(PUBLISHED_SEED, 'https://signature-agent.test'),
 }
 
 export const digestOf = (body: string) =>

@@ -17,6 +17,8 @@ import {
 } from './requests.ts'
 import { keys, NOW, paramsOf, received, SHOP, signing } from './signing.ts'
 
+const zero = signing({ params: `${paramsOf(keys.agent)};x=0.0;y=0;z=@0` })
+
 /** Requests that are verified. */
 export const VALID = [
   { name: 'GET', request: received(get), base: get.base, digest: 'none' },
@@ -126,6 +128,17 @@ export const VALID = [
   {
     name: 'alg is ed25519',
     ...withBase(signing({ params: `${paramsOf(keys.agent)};alg="ed25519"` })),
+    digest: 'none',
+  },
+  {
+    name: 'a parameter of -0.0, which is signed as 0.0',
+    request: replacing(
+      agentHeader,
+      ...zero.headers
+        .slice(1)
+        .map(([name, value]) => [name, value.replace('x=0.0', 'x=-0.0')] as const),
+    ),
+    base: zero.base,
     digest: 'none',
   },
   { name: '30 seconds ahead', ...withBase(signing({ created: NOW + 30 })), digest: 'none' },

@@ -1,5 +1,7 @@
 import { CHANGED } from './changed.ts'
+import { DIRECTORY_INVALID, DIRECTORY_VALID } from './directories.ts'
 import { MALFORMED } from './malformed.ts'
+import { PUBLISHED_INVALID, PUBLISHED_VALID, SIGNATURE_AGENTS, SOURCE } from './published.ts'
 import { RECEIVED_ELSEWHERE } from './received-elsewhere.ts'
 import { REFUSED } from './refused.ts'
 import { ISSUER, keys, NOW, SHOP } from './signing.ts'
@@ -16,6 +18,15 @@ export const vectors = {
   audiences: [SHOP],
   issuer: ISSUER,
   keys,
-  valid: VALID,
-  invalid: [...RECEIVED_ELSEWHERE, ...CHANGED, ...MALFORMED, ...REFUSED],
+  publishedSource: SOURCE,
+  signatureAgents: SIGNATURE_AGENTS,
+  valid: [...VALID, ...DIRECTORY_VALID, ...PUBLISHED_VALID],
+  invalid: [
+    ...RECEIVED_ELSEWHERE,
+    ...CHANGED,
+    ...MALFORMED,
+    ...REFUSED,
+    ...DIRECTORY_INVALID,
+    ...PUBLISHED_INVALID,
+  ],
 }

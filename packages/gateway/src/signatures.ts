@@ -12,6 +12,7 @@ import {
   type NonceStore,
   type ParsedSignature,
   type RawRequest,
+  type SignatureAgent,
   type SignatureResult,
   type SigningKey,
   StructuredFieldError,
@@ -99,9 +100,8 @@ export class Signatures {
 
   constructor(options: SignaturesOptions) {
     const { audiences, directories, trusted, clock: now } = options
-    const profile: Parameters<typeof signatureReader>[0]['profile'] = (agent) =>
-      directories.find(agent)?.profile ?? 'strict'
-    const readerFor = (naming: Naming) => signatureReader({ audiences, naming, profile, now })
+    const rulesOf = (agent: SignatureAgent) => directories.find(agent)
+    const readerFor = (naming: Naming) => signatureReader({ audiences, naming, rulesOf, now })
     this.#options = options
     this.#nonces = timely(options.nonces)
     this.#reader = readerFor(options.naming)

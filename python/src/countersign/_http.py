@@ -13,6 +13,7 @@ from ._structured_fields import (
     InnerList,
     Item,
     StructuredFieldError,
+    Token,
     parse_dictionary,
     parse_string_item,
     serialize_member,
@@ -106,7 +107,8 @@ class SignedParts:
 
 @dataclass(frozen=True)
 class SignatureAgent:
-    """Where the keys of a signer are published: ``dialect`` is the form of the field ``Signature-Agent``."""
+    """Where the keys of a signer are published: ``dialect`` is the form of the field ``Signature-Agent``, one of ``ietf``, ``legacy``,
+    ``origin``, ``ucp`` and ``cimd``."""
 
     dialect: str
     url: str
@@ -284,10 +286,15 @@ def read_path(target: str, origin: str) -> Optional[Tuple[str, Optional[str]]]:
     return path, mark + query if mark else None
 
 
-def parse_signature_agent(field: str, key: Optional[str]) -> SignatureAgent:
-    """Reads the field ``Signature-Agent`` and detects its dialect.
+# The dialects by the parameter `type` (draft-meunier-webbotauth-httpsig-protocol, Key Distribution and Discovery).
+_DIALECTS = {"directory": "origin", "jwks_uri": "ucp", "cimd": "cimd"}
+
+
+def parse_signature_agent(field: str, key: Optional[str]) -> Optional[SignatureAgent]:
+    """Reads the field ``Signature-Agent`` and detects its dialect. Parameters other than ``type`` are ignored.
 
     :param key: that of the covered component; ``None`` for the bare string of ``legacy``
+    :returns: ``None`` if the member has a type that is not known, or an address that its type does not allow: it must be ignored
     :raises StructuredFieldError: if the field does not contain an address in one of the dialects
     """
     if key is None:
@@ -296,11 +303,13 @@ def parse_signature_agent(field: str, key: Optional[str]) -> SignatureAgent:
     if not isinstance(member, Item) or type(member.value) is not str:
         raise StructuredFieldError("Signature-Agent has no such member")
     url = member.value
-    if not member.params:
+    if "type" not in member.params:
         return _checked_agent("origin" if _is_bare_origin(url) else "ietf", url)
-    if list(member.params) == ["type"] and member.params["type"] == "jwks_uri":
-        return _checked_agent("ucp", url)
-    raise StructuredFieldError("Signature-Agent has unknown parameters")
+    kind = member.params["type"]
+    dialect = _DIALECTS.get(kind) if isinstance(kind, Token) else None
+    if dialect is None or (dialect == "origin" and not _is_bare_origin(url)):
+        return None
+    return _checked_agent(dialect, url)
 
 
 def _checked_agent(dialect: str, text: str) -> SignatureAgent:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-import json
+import math
 import re
 from dataclasses import dataclass
 from typing import Any, Dict, List, Mapping, NoReturn, Optional
@@ -14,6 +14,7 @@ from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
 from cryptography.hazmat.primitives.hashes import SHA256
 
 from ._ed25519 import base64url, is_signature
+from ._json import parse_json
 from .errors import CountersignError
 
 #: How far the clocks of an issuer and of a verifier may differ, in seconds.
@@ -78,7 +79,8 @@ def assert_signed(jws: Jws, typ: str, what: str, keys: Keys, now: float) -> None
     issued: Any = jws.payload.get("iat")
     expires: Any = jws.payload.get("exp")
     start: Any = jws.payload.get("nbf")
-    if not is_number(issued) or not is_number(expires):
+    # `1e400` is JSON, and infinite.
+    if not is_number(issued) or not is_number(expires) or not math.isfinite(issued) or not math.isfinite(expires):
         refuse(what, "has no iat or no exp.")
     if not issued <= now + CLOCK_SKEW:
         refuse(what, "was issued in the future.")
@@ -133,19 +135,14 @@ def _object_in(part: str, name: str, what: str) -> Mapping[str, Any]:
     value = None
     try:
         if data is not None:
-            value = json.loads(data.decode("utf-8"), parse_constant=_no_constant)
-    except (ValueError, RecursionError):
+            value = parse_json(data)
+    except ValueError:
         value = None
     if not isinstance(value, dict):
         refuse(what, f"has a {name} that is not a JSON object.")
     if name == "header" and not _HEADER_START.match(part):
         refuse(what, 'has a header that does not begin with {".')
     return value
-
-
-def _no_constant(name: str) -> NoReturn:
-    """Python reads ``NaN`` and ``Infinity``, which are not JSON."""
-    raise ValueError(name)
 
 
 def _canonical_bytes(text: str) -> Optional[bytes]:

@@ -114,7 +114,8 @@ def _serialize_bare_item(item: BareItem) -> str:
         return f"@{int(item)}"
     if isinstance(item, int):
         return str(item)
-    text = f"{item:.3f}".rstrip("0")
+    # Without the sign of -0.0, as RFC 9651 section 4.1.5 has it.
+    text = f"{item + 0.0:.3f}".rstrip("0")
     return text + "0" if text.endswith(".") else text
 
 

@@ -91,7 +91,8 @@ def _split_port(text: str) -> Tuple[str, str, str]:
 def _is_host(host: str) -> bool:
     if host.startswith("["):
         try:
-            return f"[{ipaddress.IPv6Address(host[1:-1]).compressed}]" == host
+            # Python takes zones, such as `%eth0`.
+            return "%" not in host and f"[{ipaddress.IPv6Address(host[1:-1]).compressed}]" == host
         except ValueError:
             return False
     if _HOST.fullmatch(host) is None:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 import threading
 import time
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, List, NoReturn, Optional, Sequence, Union
+from typing import Any, Callable, Dict, List, Optional, Sequence, Union
 
 from ._ed25519 import base64url, key_fault, thumbprint
 from ._http import SignatureAgent
+from ._json import parse_json
 from ._jws import base64url_bytes
 from ._public_page import fetch_public_page
 from ._urls import parse_url
-from .verification import SigningKey
+from .verification import MAX_DIRECTORY_LIFETIME, SignatureRules, SigningKey
 
 #: Fetches a key set: returns its bytes, and raises for anything but a response with status 200.
 FetchKeySet = Callable[[str], bytes]
@@ -42,12 +42,19 @@ _X = re.compile("[A-Za-z0-9_-]{43}")
 class Directory:
     """A key directory that a policy trusts.
 
-    :ivar url: an origin, whose keys are at the well-known path, or the address of a key set; canonical
-    :ivar profile: ``strict``, or ``wba``: signatures for safe methods may cover the host alone
+    :ivar url: an origin, whose keys are at the well-known path, or the address of a key set or of a Client ID Metadata Document;
+        canonical
+    :ivar profile: ``strict``, or ``wba``: signatures for safe methods may cover the host alone, and have no nonce
+    :ivar max_lifetime_seconds: the longest lifetime of a signature
     """
 
     url: str
     profile: str = "strict"
+    max_lifetime_seconds: float = MAX_DIRECTORY_LIFETIME
+
+    @property
+    def rules(self) -> SignatureRules:
+        return SignatureRules(self.profile, self.max_lifetime_seconds)
 
     @property
     def key_set_url(self) -> str:
@@ -65,6 +72,22 @@ def directory_url(text: str) -> Optional[str]:
         return None
     is_origin = url.path in ("", "/") and url.query is None
     return url.origin if is_origin else f"{url.origin}{url.path}{url.query or ''}"
+
+
+def read_client_document(value: Any, url: str) -> Any:
+    """The keys of a Client ID Metadata Document (draft-ietf-oauth-client-id-metadata-document), which has them in ``jwks`` or names
+    their address in ``jwks_uri``.
+
+    :param url: at which it was read
+    :returns: the key set, or its address, which has not been read; ``None`` if it is no such document of this address
+    """
+    # Who may publish a file on the host could else name the keys of another client.
+    if not isinstance(value, dict) or value.get("client_id") != url or ("jwks" in value) == ("jwks_uri" in value):
+        return None
+    address = value.get("jwks_uri")
+    if isinstance(address, str):
+        return address if directory_url(address) == address else None
+    return value.get("jwks") if isinstance(value.get("jwks"), dict) else None
 
 
 @dataclass(frozen=True)
@@ -120,8 +143,11 @@ class KeyDirectories:
     ) -> None:
         self._directories: List[Directory] = list(directories)
         self._key_sets = {
-            each.key_set_url: _CachedKeySet(each.key_set_url, fetch or _fetch, now, wall_clock)
+            (each.key_set_url, is_document): _CachedKeySet(
+                each.key_set_url, is_document, fetch or _fetch, now, wall_clock
+            )
             for each in self._directories
+            for is_document in (False, True)
         }
 
     def find(self, agent: SignatureAgent) -> Optional[Directory]:
@@ -136,7 +162,7 @@ class KeyDirectories:
         directory = self.find(agent)
         if directory is None:
             return "untrusted-agent"
-        key = self._key_sets[directory.key_set_url].key(keyid)
+        key = self._key_sets[directory.key_set_url, agent.dialect == "cimd"].key(keyid)
         return key if isinstance(key, str) else SigningKey(key)
 
 
@@ -144,9 +170,15 @@ class _CachedKeySet:
     """The keys of one directory."""
 
     def __init__(
-        self, url: str, fetch: FetchKeySet, now: Callable[[], float], wall_clock: Callable[[], float]
+        self,
+        url: str,
+        is_document: bool,
+        fetch: FetchKeySet,
+        now: Callable[[], float],
+        wall_clock: Callable[[], float],
     ) -> None:
         self._url = url
+        self._is_document = is_document
         self._fetch = fetch
         self._now = now
         self._wall_clock = wall_clock
@@ -172,7 +204,7 @@ class _CachedKeySet:
                 return
             self._asked_at = self._now()
             try:
-                keys = read_key_set(_parse(self._fetch(self._url)))
+                keys = read_key_set(self._key_set_there())
             except Exception:  # Of whatever kind: the keys that are known stay.
                 keys = None
             self._has_failed = keys is None
@@ -180,12 +212,12 @@ class _CachedKeySet:
                 self._keys, self._read_at = keys, self._now()
 
 
-def _parse(data: bytes) -> Any:
-    return json.loads(data.decode("utf-8"), parse_constant=_refuse_constant)
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not JSON")
+    def _key_set_there(self) -> Any:
+        value = parse_json(self._fetch(self._url))
+        if not self._is_document:
+            return value
+        found = read_client_document(value, self._url)
+        return parse_json(self._fetch(found)) if isinstance(found, str) else found
 
 
 def _fetch(url: str) -> bytes:

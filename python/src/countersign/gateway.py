@@ -46,7 +46,7 @@ from .nonces import MemoryNonceStore, NonceStore, UsedNonce, challenge_of
 from .policy import Policy, PolicyError, Rules, read_policy
 from .registry import Registry
 from .sessions import AgentSignIn, Response, refusal
-from .verification import RequestVerifier, SignatureResult, SigningKey
+from .verification import RequestVerifier, SignatureResult, SignatureRules, SigningKey
 
 #: At most this much of a body is buffered to compare its digest: 10 MiB.
 MAX_BODY_BYTES = 10 * 1024 * 1024
@@ -363,9 +363,9 @@ class Gate:
                 return SigningKey(data.public_key, did)
             return "unknown-key" if lookup.answered else "directory-unavailable"
 
-        def profile_of(agent: SignatureAgent) -> str:
+        def rules_of(agent: SignatureAgent) -> Optional[SignatureRules]:
             directory = directories.find(agent)
-            return "strict" if directory is None else directory.profile
+            return None if directory is None else directory.rules
 
         def signer_of(did: Optional[str], agent: Optional[SignatureAgent]) -> Caller:
             if did is not None:
@@ -385,7 +385,7 @@ class Gate:
             find_key,
             nonces,
             self.naming,
-            profile=profile_of,
+            rules_of=rules_of,
             admit=admits,
             now=self._wall_clock,
         )

@@ -26,10 +26,11 @@ class UsedNonce:
     """A nonce of a verified request.
 
     :param keyid: the JWK thumbprint of the key
-    :param nonce: as it was signed: at most 128 characters of base64url, for a directory of the policy also of base64
+    :param nonce: as it was signed: 22 to 128 characters of base64url; of a key in a directory with the profile ``wba`` any base64, at most 1,026
     :param hash: SHA-256 of key and nonce: base64url, 43 characters
     :param created_at: when the signature was made, in Unix seconds, by the signer's clock: up to 30 seconds ahead
-    :param expires_at: until when the signature could be accepted, in Unix seconds
+    :param expires_at: until when to remember it, in Unix seconds: while the signature could be accepted, at most 330 seconds after it
+        was made
     """
 
     keyid: str

@@ -11,6 +11,7 @@ from urllib.parse import unquote_to_bytes
 
 from ._naming import Naming
 from .directories import Directory, directory_url
+from .verification import MAX_DIRECTORY_LIFETIME
 
 LEVELS = ("none", "unknown", "directory", "unverified", "verified")
 
@@ -173,19 +174,21 @@ class _Reader:
 
     def _directories(self, value: Any) -> Tuple[Directory, ...]:
         if not isinstance(value, list):
-            accepts = "a list of objects with `url` (https) and `profile` (`strict` or `wba`)"
-            self.mistakes.append(f"policy.directories must be {accepts}")
+            accepts = "a list of objects with `url` (https), `profile` (`strict` or `wba`) and `maxLifetimeSeconds`"
+            self.mistakes.append(f"policy.directories must be {accepts} (1 to {MAX_DIRECTORY_LIFETIME})")
             return ()
         return tuple(self._directory(each, f"policy.directories[{i}]") for i, each in enumerate(value))
 
     def _directory(self, value: Any, place: str) -> Directory:
-        given = self._record(value, place, ("url", "profile"))
+        given = self._record(value, place, ("url", "profile", "maxLifetimeSeconds"))
         text = given.get("url")
         url = directory_url(text) if isinstance(text, str) else None
         if url is None:
             accepts = "an https address at a host name, such as `https://bots.example`"
             self.mistakes.append(f"{place}.url must be {accepts}")
-        return Directory(url or "", self._choice(given, place, "profile", ("strict", "wba"), "strict"))
+        profile = self._choice(given, place, "profile", ("strict", "wba"), "strict")
+        most = MAX_DIRECTORY_LIFETIME
+        return Directory(url or "", profile, self._number(given, place, "maxLifetimeSeconds", 1, most, most))
 
     def _routes(self, value: Any, rules: Rules) -> List[Route]:
         if not isinstance(value, list):

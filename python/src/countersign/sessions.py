@@ -17,6 +17,7 @@ from datetime import datetime, timezone
 from typing import Any, Callable, Dict, List, Mapping, NoReturn, Optional, Protocol, Sequence, Tuple, Union
 
 from ._ed25519 import base64url, is_signature, thumbprint
+from ._json import parse_json
 from ._jws import base64url_bytes, is_base64url, is_number
 from ._structured_fields import StructuredFieldError, decode_base64
 from ._urls import is_origin
@@ -316,8 +317,8 @@ class AgentSignIn:
         if not self._is_mac(f"{parts[0]}.{parts[1]}", mac):
             return None
         try:
-            value = json.loads(payload.decode("utf-8"))
-        except (ValueError, RecursionError):
+            value = parse_json(payload)
+        except ValueError:
             return None
         if not isinstance(value, dict) or value.get("aud") != self.audience:
             return None

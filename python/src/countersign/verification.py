@@ -46,15 +46,18 @@ from .nonces import NonceStore, UsedNonce
 
 #: How far ahead of this clock a signature may have been made, in seconds.
 MAX_CLOCK_SKEW = 30
-#: How long a signature may be valid, and how old it may be, in seconds.
+#: How long a signature by an agent may be valid, in seconds. No nonce is remembered for longer after it was created.
 MAX_LIFETIME = 300
+#: How long a signature by a key of a directory may be valid, in seconds: 24 hours (draft-meunier-webbotauth-httpsig-protocol).
+MAX_DIRECTORY_LIFETIME = 86_400
 
 _MAX_FIELD_LENGTH = 8192
 _MAX_SIGNATURES = 4
 _MAX_COMPONENTS = 32
 _KEYID = re.compile("[A-Za-z0-9_-]{43}")
 _NONCE = re.compile("[A-Za-z0-9_-]{22,128}")
-_WBA_NONCE = re.compile("[A-Za-z0-9+/_-]{22,126}={0,2}")
+# Of the profile `wba`: base64 in either alphabet, with or without padding.
+_WBA_NONCE = re.compile("[A-Za-z0-9+/_-]{1,1024}={0,2}")
 
 # Ed25519 keys that standards publish, so that everyone has them: RFC 9421 appendix B.1.4, RFC 8037 appendix A.
 _PUBLISHED_TEST_KEYS = frozenset(
@@ -105,6 +108,21 @@ class SigningKey:
     status: Optional[str] = None
 
 
+@dataclass(frozen=True)
+class SignatureRules:
+    """Which signatures of a signer count. Whose key it is decides on them.
+
+    :ivar profile: ``strict``: everything in the request that matters is covered; ``wba``: requests that change no state may have
+        signatures over the host alone, without a nonce
+    :ivar max_lifetime_seconds: the longest time from ``created`` to ``expires``
+    """
+
+    profile: str = "strict"
+    max_lifetime_seconds: float = MAX_LIFETIME
+
+
+_AGENT_RULES = SignatureRules()
+
 #: Finds the key of a signature, or says why not: ``untrusted-agent``, ``unknown-key`` or ``directory-unavailable``.
 KeyLookup = Callable[[SignatureAgent, str], Union[SigningKey, str]]
 
@@ -119,7 +137,7 @@ class SignatureResult:
     :ivar status: the HTTP status for a request that needs proof
     :ivar did: the agent, once its signature has been checked
     :ivar keyid: the JWK thumbprint that the signature names; proven only with ``verified``
-    :ivar profile: ``strict``, or ``wba`` if the signature covers less
+    :ivar profile: that of the signer, ``strict`` or ``wba``, whatever the signature covers
     :ivar replay: ``checked`` or ``unchecked``
     :ivar digest: ``checked``, ``unchecked`` or ``none``
     :ivar content_digest: the covered field, to compare where the body is visible
@@ -161,8 +179,8 @@ class RequestVerifier:
     :param find_key: finds the key of a signature
     :param nonces: ``None``: the caller detects replays itself
     :param naming: the names of the deployment whose agents are expected
-    :param profile: ``strict``, or ``wba`` for signatures that cover the minimum of the drafts; or a function of the place
-        of the keys
+    :param rules_of: the rules for signers whose keys are at a place that you trust besides the service; ``None``: those for agents.
+        Keys of agents have the rules for agents, whatever it returns
     :param admit: the site's policy, asked with the key and its place before the nonce is recorded
     :param now: the clock, in Unix seconds
     :param allow_test_keys: accept keys that are published in standards; for tests only
@@ -175,7 +193,7 @@ class RequestVerifier:
         find_key: KeyLookup,
         nonces: Optional[NonceStore],
         naming: Naming = Naming(),
-        profile: Union[str, Callable[[SignatureAgent], str]] = "strict",
+        rules_of: Callable[[SignatureAgent], Optional[SignatureRules]] = lambda agent: None,
         admit: Optional[Callable[[SigningKey, SignatureAgent], bool]] = None,
         now: Callable[[], float] = time.time,
         allow_test_keys: bool = False,
@@ -188,7 +206,7 @@ class RequestVerifier:
         self._find_key = find_key
         self._nonces = nonces
         self._naming = naming
-        self._profile = profile
+        self._rules_of = rules_of
         self._admit = admit
         self._now = now
         self._allow_test_keys = allow_test_keys
@@ -204,11 +222,11 @@ class RequestVerifier:
         received = self._receive(request, fields)
         if isinstance(received, str):
             return _refused(received, known)
-        profile = self._profile_of(received, read)
-        if profile is None:
-            return _refused("components", known)
-        known = replace(known, profile=profile)
-        fault = _times_fault(read, self._now()) or self._test_key_fault(read)
+        # Whose key it is decides on the rules, not what the signature covers.
+        rules = self._rules_of(read.agent) or _AGENT_RULES
+        known = replace(known, profile=rules.profile)
+        fault = None if self._covers_enough(rules, received, read) else "components"
+        fault = fault or _times_fault(rules, read, self._now()) or self._test_key_fault(read)
         if fault is not None:
             return _refused(fault, known)
         key = self._find_key(read.agent, read.keyid)
@@ -218,13 +236,15 @@ class RequestVerifier:
         if fault is not None:
             return _refused(fault, known)
         digest_field = field_value(fields, "content-digest") if read.covers("content-digest") else None
-        known = replace(known, did=key.did, content_digest=digest_field)
-        fault = self._agent_fault(received, read, key, profile)
+        if key.did is not None:
+            rules = _AGENT_RULES
+        known = replace(known, did=key.did, content_digest=digest_field, profile=rules.profile)
+        fault = self._agent_fault(received, read, key)
         if fault is None and self._admit is not None and not self._admit(key, read.agent):
             fault = "not-admitted"
         if fault is not None:
             return _refused(fault, known)
-        replay = self._record_nonce(received.method, read, profile)
+        replay = self._record_nonce(rules, received.method, read)
         if replay not in ("checked", "unchecked"):
             return _refused(replay, known)
         known = replace(known, replay=replay)
@@ -254,7 +274,9 @@ class RequestVerifier:
         content = request.content_is_present(fields)
         return SignedParts(request.method, origin, path[0], path[1], fields, content)
 
-    def _profile_of(self, received: SignedParts, read: _Input) -> Optional[str]:
+    def _covers_enough(self, rules: SignatureRules, received: SignedParts, read: _Input) -> bool:
+        if rules.profile == "wba" and is_safe_method(received.method):
+            return read.covers("@authority") or read.covers("@target-uri")
         has_query = received.query is not None
         id_header = self._naming.id_header
         required = strict_components(
@@ -268,24 +290,19 @@ class RequestVerifier:
         own = id_header.lower()
         covered = all(each.name == own or read.covers(each.name) for each in required)
         # `@query` has the same value for a lone `?` as for no query.
-        if covered and (has_query or not read.covers("@query")):
-            return "strict"
-        minimal = read.covers("@authority") or read.covers("@target-uri")
-        if not minimal or not is_safe_method(received.method):
-            return None
-        allowed = self._profile(read.agent) if callable(self._profile) else self._profile
-        return "wba" if allowed == "wba" else None
+        return covered and (has_query or not read.covers("@query"))
 
     def _test_key_fault(self, read: _Input) -> Optional[str]:
         refused = not self._allow_test_keys and read.keyid in _PUBLISHED_TEST_KEYS
         return "test-key" if refused else None
 
-    def _agent_fault(
-        self, received: SignedParts, read: _Input, key: SigningKey, profile: str
-    ) -> Optional[str]:
-        # Agents of a Countersign service can always sign everything.
-        if profile == "wba" and key.did is not None:
-            return "components"
+    def _agent_fault(self, received: SignedParts, read: _Input, key: SigningKey) -> Optional[str]:
+        # Agents of a Countersign service can always sign everything, also if a directory has their key.
+        if key.did is not None:
+            if not self._covers_enough(_AGENT_RULES, received, read):
+                return "components"
+            if _exceeds_lifetime(_AGENT_RULES, read):
+                return "lifetime"
         name = self._naming.id_header.lower()
         identification = field_value(received.fields, name)
         if identification is not None:
@@ -295,24 +312,27 @@ class RequestVerifier:
                 return "identification-mismatch"
         return key.status if key.status in ("suspended", "revoked") else None
 
-    def _record_nonce(self, method: str, read: _Input, profile: str) -> str:
-        if read.nonce is None and profile == "wba":
+    def _record_nonce(self, rules: SignatureRules, method: str, read: _Input) -> str:
+        is_wba = rules.profile == "wba"
+        if read.nonce is None and is_wba and is_safe_method(method):
             return "unchecked"
-        pattern = _WBA_NONCE if profile == "wba" else _NONCE
+        pattern = _WBA_NONCE if is_wba else _NONCE
         if read.nonce is None or pattern.fullmatch(read.nonce) is None:
             return "nonce"
         if self._nonces is None:
             return "unchecked"
         digest = hashlib.sha256(f"{read.keyid} {read.nonce}".encode("ascii")).digest()
+        # Signatures of a day must not fill the store: of an older one, nobody can tell.
+        remembered_until = min(read.expires or 0, (read.created or 0) + MAX_LIFETIME)
         entry = UsedNonce(
             keyid=read.keyid,
             nonce=read.nonce,
             hash=base64url(digest),
             created_at=read.created or 0,
-            expires_at=(read.expires or 0) + MAX_CLOCK_SKEW,
+            expires_at=remembered_until + MAX_CLOCK_SKEW,
         )
         try:
-            outcome = self._nonces.record(entry)
+            outcome = "unchecked" if self._now() > remembered_until else self._nonces.record(entry)
         except Exception:  # A store that fails cannot tell, whatever it raises.
             outcome = "unchecked"
         if outcome == "used":
@@ -380,6 +400,9 @@ def _read_fields(fields: HeaderFields, signature_input: str, signature: str) -> 
     keyid = _text(member.params, "keyid")
     if keyid is None or _KEYID.fullmatch(keyid) is None:
         return "malformed"
+    place = parse_signature_agent(covered_field(fields, "signature-agent"), agent.key)
+    if place is None:
+        return "untrusted-agent"
     return _Input(
         components=components,
         params=serialize_member(member),
@@ -389,7 +412,7 @@ def _read_fields(fields: HeaderFields, signature_input: str, signature: str) -> 
         nonce=_text(member.params, "nonce"),
         alg=_text(member.params, "alg"),
         signature=value.value,
-        agent=parse_signature_agent(covered_field(fields, "signature-agent"), agent.key),
+        agent=place,
     )
 
 
@@ -407,14 +430,18 @@ def _seconds(params: Parameters, name: str) -> Optional[int]:
     raise StructuredFieldError(f"the parameter {name} has another type")
 
 
-def _times_fault(read: _Input, now: float) -> Optional[str]:
-    if read.created is None or read.expires is None:
+def _exceeds_lifetime(rules: SignatureRules, read: _Input) -> bool:
+    if read.created is None or read.expires is None or read.expires <= read.created:
+        return True
+    return read.expires - read.created > rules.max_lifetime_seconds
+
+
+def _times_fault(rules: SignatureRules, read: _Input, now: float) -> Optional[str]:
+    if _exceeds_lifetime(rules, read):
         return "lifetime"
-    if read.expires <= read.created or read.expires - read.created > MAX_LIFETIME:
-        return "lifetime"
-    if read.created > now + MAX_CLOCK_SKEW:
+    if (read.created or 0) > now + MAX_CLOCK_SKEW:
         return "not-yet-valid"
-    return "expired" if read.expires < now else None
+    return "expired" if (read.expires or 0) < now else None
 
 
 def _signature_fault(received: SignedParts, read: _Input, key: SigningKey) -> Optional[str]:

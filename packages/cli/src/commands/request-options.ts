@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { buffer } from 'node:stream/consumers'
 import { SIGNATURE_AGENT_DIALECTS } from '@countersign/protocol'
-import type { AudienceOptions, SignatureAgentDialect } from '@countersign/sdk'
+import type { AudienceOptions } from '@countersign/sdk'
 import { type Command, Option } from 'commander'
 import { Failure } from '../errors.ts'
 import type { Invocation } from '../invocation.ts'
@@ -11,7 +11,7 @@ import { parseSiteUrl, type SiteRequest } from '../site-request.ts'
 export interface RequestOptions {
   readonly header: readonly string[]
   readonly data: readonly string[]
-  readonly dialect: SignatureAgentDialect
+  readonly dialect: NonNullable<AudienceOptions['dialect']>
   readonly signatureAgent?: string
 }
 

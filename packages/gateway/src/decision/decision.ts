@@ -65,7 +65,7 @@ export interface RequestSignature {
   readonly keyid: string | null
   /** Where the signature says that its key is published. Proven only with `verified`. */
   readonly signatureAgent: string | null
-  /** `wba`: it covers the host alone. Null if that was not decided. */
+  /** That of the signer's directory. `wba`: it may cover the host alone. Null if that was not decided. */
   readonly profile: SignatureProfile | null
   /** Whether it is known that the nonce was not used before. */
   readonly replay: 'checked' | 'unchecked'

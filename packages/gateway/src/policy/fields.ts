@@ -1,4 +1,4 @@
-import { directoryUrl, parsePolicy } from '@countersign/protocol'
+import { directoryUrl, MAX_DIRECTORY_LIFETIME, parsePolicy } from '@countersign/protocol'
 import type { AgentStatus, Grade, SignatureProfile } from '@countersign/sdk'
 import { issuer, MAX_STALE_SECONDS, offline } from './issuer-fields.ts'
 import {
@@ -106,14 +106,21 @@ const directoryAddress = stringMatching(
 
 const directory: Reader<PolicyDirectory> = Object.assign(
   (value: unknown, place: string, context: ReadContext) => {
-    const { url, profile = 'strict' } = record(value, place, ['url', 'profile'], context)
+    const names = ['url', 'profile', 'maxLifetimeSeconds'] as const
+    const given = record(value, place, names, context)
+    const { url, profile = 'strict', maxLifetimeSeconds = MAX_DIRECTORY_LIFETIME } = given
     const address = directoryAddress(url, `${place}.url`, context)
     return {
       url: address && directoryUrl(address),
       profile: oneOf<SignatureProfile>('strict', 'wba')(profile, `${place}.profile`, context),
+      maxLifetimeSeconds: numberBetween(1, MAX_DIRECTORY_LIFETIME)(
+        maxLifetimeSeconds,
+        `${place}.maxLifetimeSeconds`,
+        context,
+      ),
     } as PolicyDirectory
   },
-  { accepts: 'an object with `url` and `profile`' },
+  { accepts: 'an object with `url`, `profile` and `maxLifetimeSeconds`' },
 )
 
 const refusalStatus: Reader<402 | 403 | 404> = Object.assign(
@@ -255,7 +262,7 @@ export const POLICY_FIELDS: {
   directories: {
     read: listOf(
       directory,
-      'a list of objects with `url` (https) and `profile` (`strict` or `wba`)',
+      'a list of objects with `url` (https), `profile` (`strict` or `wba`) and `maxLifetimeSeconds` (1 to 86400)',
     ),
     defaultValue: [],
     description:

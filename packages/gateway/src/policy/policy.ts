@@ -74,10 +74,12 @@ export interface Limit {
 
 /** A directory of keys that a policy trusts besides the service. */
 export interface PolicyDirectory {
-  /** An origin, or the address of a key set; canonical. */
+  /** An origin, or the address of a key set or of a Client ID Metadata Document; canonical. */
   readonly url: string
-  /** `wba`: signatures for safe methods may cover the host alone. */
+  /** `wba`: signatures for safe methods may cover the host alone, and have no nonce. */
   readonly profile: SignatureProfile
+  /** The longest lifetime of a signature, in seconds. */
+  readonly maxLifetimeSeconds: number
 }
 
 /** An issuer of certificates that a policy trusts. */
@@ -121,7 +123,7 @@ export type PolicyInput = Partial<
   RulesInput & {
     readonly limit?: Partial<Limit>
     readonly directories?: readonly (Pick<PolicyDirectory, 'url'> &
-      Partial<Pick<PolicyDirectory, 'profile'>>)[]
+      Partial<Omit<PolicyDirectory, 'url'>>)[]
     readonly trust?: readonly (Pick<PolicyIssuer, 'issuer' | 'didPrefix'> &
       Partial<Pick<PolicyIssuer, 'jwks' | 'idHeader'>>)[]
     readonly offline?: Partial<Policy['offline']>

@@ -1,4 +1,5 @@
 import { encodeBase64Url, utf8 } from '../encoding.ts'
+import { parseJsonBytes } from '../json.ts'
 
 /** `EdDSA` is Ed25519 (RFC 8037), `ES256` ECDSA with P-256 (RFC 7518 section 3.4). */
 export const JWS_ALGORITHMS = ['EdDSA', 'ES256'] as const
@@ -90,13 +91,12 @@ function headerOf(members: Readonly<Record<string, unknown>>): JwsHeader {
 
 /** The bytes `{"` in base64url: what guards of signers look for (`foreignTextIn`), and what `signJws` writes. */
 const HEADER_START = /^ey[I-L]/
-const UTF_8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 function objectOf(part: string, name: 'header' | 'payload'): Readonly<Record<string, unknown>> {
   const bytes = decodeBase64Url(part)
   let value: unknown = null
   try {
-    if (bytes !== null) value = JSON.parse(UTF_8.decode(bytes))
+    if (bytes !== null) value = parseJsonBytes(bytes)
   } catch {
     // Reported below, like every other value that is not an object.
   }

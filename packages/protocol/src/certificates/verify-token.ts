@@ -75,8 +75,10 @@ export async function verifyToken(
   return token
 }
 
-function assertCurrent({ iat, exp, nbf }: ParsedJws['payload'], now: number): void {
-  if (typeof iat !== 'number' || typeof exp !== 'number') {
+function assertCurrent({ nbf, ...payload }: ParsedJws['payload'], now: number): void {
+  const { iat, exp } = payload as { readonly iat: number; readonly exp: number }
+  // `1e400` is JSON, and Infinity.
+  if (!Number.isFinite(iat) || !Number.isFinite(exp)) {
     throw new InvalidTokenError('has no iat or no exp.')
   }
   if (!(iat <= now + TOKEN_CLOCK_SKEW)) throw new InvalidTokenError('was issued in the future.')

@@ -1,5 +1,5 @@
+import { MAX_CLOCK_SKEW, MAX_LIFETIME } from './signature-rules.ts'
 import type { NonceStore, UsedNonce } from './signed-request-types.ts'
-import { MAX_CLOCK_SKEW, MAX_LIFETIME } from './verify-request.ts'
 
 /** A memory of used nonces, as far as it matters when it began. */
 export interface NonceMemory {

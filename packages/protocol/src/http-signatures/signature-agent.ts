@@ -10,18 +10,18 @@ import {
   serializeString,
 } from './structured-fields.ts'
 
-/** The dialects, the default one first. */
-export const SIGNATURE_AGENT_DIALECTS: readonly SignatureAgentDialect[] = [
+/** The dialects in which agents can sign, the default one first. */
+export const SIGNATURE_AGENT_DIALECTS = [
   'ietf',
   'legacy',
   'origin',
   'ucp',
-]
+] as const satisfies readonly SignatureAgentDialect[]
 
 /** Where a signer that names only its origin publishes its keys (draft-meunier-http-message-signatures-directory). */
 export const KEY_DIRECTORY_PATH = '/.well-known/http-message-signatures-directory'
 
-/** The address of the signer's key set. */
+/** The address of the signer's key set; in the dialect `cimd`, of the document that names or contains it. */
 export function keySetUrlOf({ dialect, url }: SignatureAgent): string {
   return dialect === 'legacy' || dialect === 'origin' ? new URL(KEY_DIRECTORY_PATH, url).href : url
 }
@@ -59,27 +59,36 @@ export function signatureAgentField(
   const text = serializeString(url)
   if (dialect === 'legacy')
     return { field: text, component: { name: 'signature-agent', key: null } }
-  const type = dialect === 'ucp' ? ';type=jwks_uri' : ''
+  const type = dialect === 'ucp' ? ';type=jwks_uri' : dialect === 'cimd' ? ';type=cimd' : ''
   return { field: `${label}=${text}${type}`, component: { name: 'signature-agent', key: label } }
 }
 
+/** The dialects by the parameter `type` (draft-meunier-webbotauth-httpsig-protocol, Key Distribution and Discovery). */
+const DIALECT_OF_TYPE: ReadonlyMap<unknown, SignatureAgentDialect> = new Map([
+  ['directory', 'origin'],
+  ['jwks_uri', 'ucp'],
+  ['cimd', 'cimd'],
+])
+
 /**
- * Reads the `Signature-Agent` field of a request and detects its dialect.
+ * Reads the `Signature-Agent` field of a request and detects its dialect. Parameters other than `type` are ignored.
  * @param key that of the covered component; null for the bare string of `legacy`
+ * @returns null if the member has a type that is not known, or an address that its type does not allow: it must be ignored, and
+ *   nothing may be guessed
  * @throws StructuredFieldError if the field does not contain an address in one of the dialects
  */
-export function parseSignatureAgent(field: string, key: string | null): SignatureAgent {
+export function parseSignatureAgent(field: string, key: string | null): SignatureAgent | null {
   if (key === null) return checked('legacy', parseStringItem(field))
   const member = parseDictionary(field).get(key)
   if (member === undefined || isInnerList(member) || member.item.type !== 'string') {
     throw new StructuredFieldError('Signature-Agent has no such member')
   }
   const url = member.item.value
-  const [[name, type] = [], ...others] = member.params
-  if (name === undefined) return checked(isOrigin(url) ? 'origin' : 'ietf', url)
-  if (name === 'type' && type?.value === 'jwks_uri' && others.length === 0)
-    return checked('ucp', url)
-  throw new StructuredFieldError('Signature-Agent has unknown parameters')
+  const type = member.params.get('type')
+  if (type === undefined) return checked(isOrigin(url) ? 'origin' : 'ietf', url)
+  const dialect = type.type === 'token' ? DIALECT_OF_TYPE.get(type.value) : undefined
+  if (dialect === undefined || (dialect === 'origin' && !isOrigin(url))) return null
+  return checked(dialect, url)
 }
 
 function checked(dialect: SignatureAgentDialect, url: string): SignatureAgent {
@@ -93,13 +102,17 @@ function fits(dialect: SignatureAgentDialect, text: string): boolean {
   const url = new URL(text)
   const secure = url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url.hostname))
   if (!secure || url.username !== '' || url.password !== '' || text.includes('#')) return false
+  if (!HOST.test(url.hostname)) return false
   return isOrigin(text) || (dialect !== 'legacy' && dialect !== 'origin' && url.href === text)
 }
 
+/** `URL` takes more, such as `a!b`, which no name of a host has. */
+const HOST = /^(?:\[[0-9a-f:]+\]|[a-z0-9._-]+)$/
+
 function isOrigin(text: string): boolean {
   if (!URL.canParse(text)) return false
-  const { origin } = new URL(text)
-  return text === origin || text === `${origin}/`
+  const { origin, hostname } = new URL(text)
+  return HOST.test(hostname) && (text === origin || text === `${origin}/`)
 }
 
 /** Whether a host name can only be reached from this machine: localhost, 127.0.0.0/8, ::1. @param hostname as in `URL.hostname` */

@@ -35,7 +35,7 @@ export const MAX_SIGNATURES = 4
 export const MAX_COMPONENTS = 32
 
 /** Why a request's signature could not be read. */
-export type SignatureInputFault = 'unsigned' | 'limits' | 'malformed'
+export type SignatureInputFault = 'unsigned' | 'limits' | 'malformed' | 'untrusted-agent'
 
 /**
  * Reads the one signature of a request with the tag `web-bot-auth`; those with other tags are ignored. The signature is
@@ -92,6 +92,8 @@ function readFields(
   const { params } = member
   const keyid = text(params, 'keyid')
   if (keyid === null || !/^[A-Za-z0-9_-]{43}$/.test(keyid)) return 'malformed'
+  const signatureAgent = parseSignatureAgent(coveredField(fields, 'signature-agent'), covered.key)
+  if (signatureAgent === null) return 'untrusted-agent'
   return {
     label,
     components,
@@ -102,7 +104,7 @@ function readFields(
     nonce: text(params, 'nonce'),
     alg: text(params, 'alg'),
     signature: value.item.value,
-    signatureAgent: parseSignatureAgent(coveredField(fields, 'signature-agent'), covered.key),
+    signatureAgent,
   }
 }
 

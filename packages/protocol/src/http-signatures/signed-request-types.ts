@@ -32,10 +32,11 @@ export interface RawRequest {
  * The deployed forms of `Signature-Agent`:
  * `ietf`, `sig1="https://id.example/agent/…/jwks.json"`;
  * `legacy`, `"https://agent.example"`, as Cloudflare's verifier in production and OpenAI use it;
- * `origin`, `sig1="https://agent.example"`, as Google uses it;
- * `ucp`, `sig1="https://agent.example/keys.json";type=jwks_uri`.
+ * `origin`, `sig1="https://agent.example"`, with or without `;type=directory`, as Google uses it;
+ * `ucp`, `sig1="https://agent.example/keys.json";type=jwks_uri`;
+ * `cimd`, `sig1="https://agent.example/card";type=cimd`, the address of a Client ID Metadata Document.
  */
-export type SignatureAgentDialect = 'ietf' | 'legacy' | 'origin' | 'ucp'
+export type SignatureAgentDialect = 'ietf' | 'legacy' | 'origin' | 'ucp' | 'cimd'
 
 /** Where the keys of a signer are published. */
 export interface SignatureAgent {
@@ -79,13 +80,13 @@ export interface ProvenKey extends SigningKey {
 export interface UsedNonce {
   /** The JWK thumbprint of the key. */
   readonly keyid: string
-  /** As it was signed: at most 128 characters of base64url, for a directory of the policy also of base64. */
+  /** As it was signed: 22 to 128 characters of base64url; of a key in a directory with the profile `wba` any base64, at most 1,026. */
   readonly nonce: string
   /** SHA-256 of key and nonce: base64url, 43 characters. */
   readonly hash: string
   /** When the signature was made, in milliseconds since 1970, by the signer's clock: up to 30 seconds ahead. */
   readonly createdAt: number
-  /** Until when the signature could be accepted, in milliseconds since 1970. */
+  /** Until when to remember it, in milliseconds since 1970: while the signature could be accepted, at most 330 seconds after it was made. */
   readonly expiresAt: number
 }
 
@@ -122,8 +123,18 @@ export interface NonceStore {
  */
 export type SignatureVerdict = 'verified' | 'invalid' | 'unverified'
 
-/** `strict`: everything in the request that matters. `wba`: the minimum of the Web Bot Auth drafts. */
+/**
+ * `strict`: everything in the request that matters is covered. `wba`: requests that change no state may have signatures over the host
+ * alone, without a nonce (Web Bot Auth drafts).
+ */
 export type SignatureProfile = 'strict' | 'wba'
+
+/** Which signatures of a signer count. Whose key it is decides on them. */
+export interface SignatureRules {
+  readonly profile: SignatureProfile
+  /** The longest time from `created` to `expires`, in seconds. */
+  readonly maxLifetimeSeconds: number
+}
 
 /**
  * Why a signature is not verified: a closed list, in the order of the checks. For logs; callers that proved nothing get the status
@@ -152,7 +163,7 @@ export type SignatureReason =
   | 'not-yet-valid'
   /** `expires` is past. */
   | 'expired'
-  /** `created` or `expires` is missing, or they are more than 300 seconds apart. */
+  /** `created` or `expires` is missing, or they are further apart than the signer may have them: agents 300 seconds. */
   | 'lifetime'
   /** The key is published in a standard, so everyone has it. */
   | 'test-key'
@@ -174,7 +185,7 @@ export type SignatureReason =
   | 'revoked'
   /** The verifier's own policy does not admit the agent. */
   | 'not-admitted'
-  /** The nonce is missing, or not 22 to 128 base64url characters. */
+  /** The nonce is missing, or not 22 to 128 base64url characters; in the profile `wba`, not base64. */
   | 'nonce'
   /** The nonce was used before. */
   | 'replay'
@@ -198,7 +209,7 @@ export interface SignatureResult {
   readonly keyid: string | null
   /** What the signature names as the place of its keys; null if there is none. */
   readonly signatureAgent: SignatureAgent | null
-  /** `strict`, or `wba` if the signature covers less; null if that was not decided. */
+  /** That of the signer, whatever the signature covers; null if that was not decided. */
   readonly profile: SignatureProfile | null
   /** Whether it is known that the nonce was not used before. */
   readonly replay: 'checked' | 'unchecked'

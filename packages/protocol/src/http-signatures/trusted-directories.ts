@@ -1,14 +1,15 @@
 import { decodeKey } from '../encoding.ts'
 import { keyFault, keyThumbprint } from '../public-key.ts'
 import { KEY_DIRECTORY_PATH, keySetUrlOf } from './signature-agent.ts'
-import type { SignatureAgent, SignatureProfile } from './signed-request-types.ts'
+import type { SignatureAgent, SignatureRules } from './signed-request-types.ts'
 
 /** A place with keys of signers that are no agents of the service, which a site has chosen to trust. */
-export interface KeyDirectory {
-  /** As the site has written it: an origin, or the address of a key set. Canonical, without the slash after an origin. */
+export interface KeyDirectory extends SignatureRules {
+  /**
+   * As the site has written it: an origin, or the address of a key set or of a Client ID Metadata Document. Canonical, without the slash
+   * after an origin.
+   */
   readonly url: string
-  /** Which signatures by its keys count. `wba` counts for safe methods only. */
-  readonly profile: SignatureProfile
 }
 
 /** A directory with more keys than this is not read. */
@@ -48,6 +49,27 @@ export function findDirectory(
 ): KeyDirectory | null {
   const keySet = keySetUrlOf(agent)
   return directories.find((each) => keySetOfDirectory(each) === keySet) ?? null
+}
+
+/**
+ * The keys of a Client ID Metadata Document (draft-ietf-oauth-client-id-metadata-document), which has them in `jwks` or names their
+ * address in `jwks_uri`.
+ * @param json parsed
+ * @param url at which it was read
+ * @returns the key set, as parsed JSON, or its address, which has not been read; null if it is no such document of this address
+ */
+export function readClientDocument(
+  json: unknown,
+  url: string,
+): { readonly keySet: unknown } | { readonly keySetUrl: string } | null {
+  const document = (json ?? {}) as Readonly<Record<string, unknown>>
+  const { client_id: id, jwks, jwks_uri: keySetUrl } = document
+  // Who may publish a file on the host could else name the keys of another client.
+  if (id !== url || (jwks === undefined) === (keySetUrl === undefined)) return null
+  if (keySetUrl === undefined) return { keySet: jwks }
+  return typeof keySetUrl === 'string' && directoryUrl(keySetUrl) === keySetUrl
+    ? { keySetUrl }
+    : null
 }
 
 /** A key of a key set, with the time in which it is valid, in milliseconds since 1970. */

@@ -1,16 +1,8 @@
-import { sha256 } from '@noble/hashes/sha2.js'
 import { parseDidOrTail } from '../did.ts'
-import { encodeBase64Url, utf8 } from '../encoding.ts'
+import { utf8 } from '../encoding.ts'
 import type { Naming } from '../naming.ts'
 import { keyThumbprint } from '../public-key.ts'
-import { NONCE } from './accept-signature.ts'
-import {
-  agentHeaders,
-  isSafeMethod,
-  signatureBase,
-  singletonHeaders,
-  strictComponents,
-} from './components.ts'
+import { agentHeaders, signatureBase, singletonHeaders } from './components.ts'
 import { matchesContentDigest, parseContentDigest } from './content-digest.ts'
 import {
   fieldValue,
@@ -23,6 +15,14 @@ import {
 } from './raw-request.ts'
 import { isLoopback } from './signature-agent.ts'
 import { readSignatureInput, type SignatureInput } from './signature-input.ts'
+import {
+  AGENT_RULES,
+  covers,
+  coversEnough,
+  exceedsLifetime,
+  recordNonce,
+  timesFault,
+} from './signature-rules.ts'
 import { SIGNATURE_REASONS } from './signature-verdict.ts'
 import type {
   KeyLookup,
@@ -31,9 +31,9 @@ import type {
   ProvenKey,
   RawRequest,
   SignatureAgent,
-  SignatureProfile,
   SignatureReason,
   SignatureResult,
+  SignatureRules,
   SigningKey,
 } from './signed-request-types.ts'
 import { StructuredFieldError } from './structured-fields.ts'
@@ -44,8 +44,11 @@ export interface ExpectedSignatures {
   readonly audiences: readonly string[]
   /** The names of the deployment whose agents are expected. */
   readonly naming: Naming
-  /** Which signatures count, for all signers or by the place of their keys. Default: `strict`. */
-  readonly profile?: SignatureProfile | ((agent: SignatureAgent) => SignatureProfile) | undefined
+  /**
+   * The rules for signers whose keys are at a place that you trust besides the service; null: those for agents. Keys of agents
+   * have the rules for agents, whatever this says. Default: null.
+   */
+  readonly rulesOf?: ((agent: SignatureAgent) => SignatureRules | null) | undefined
   /** The clock, in milliseconds since 1970. */
   readonly now: () => number
   /** Accept keys that are published in standards. For tests only. */
@@ -75,19 +78,11 @@ export interface RequestVerifierOptions extends ExpectedSignatures {
 /** Verifies the signature of a request. */
 export type RequestVerifier = (request: RawRequest) => Promise<SignatureResult>
 
-/** How far ahead of this clock a signature may have been made, in seconds. */
-export const MAX_CLOCK_SKEW = 30
-/** How long a signature may be valid, and how old it may be, in seconds. */
-export const MAX_LIFETIME = 300
-
 /** Thumbprints of the Ed25519 keys of RFC 9421 appendix B.1.4, which the Web Bot Auth drafts use too, and RFC 8037 appendix A. */
 const PUBLISHED_TEST_KEYS = new Set([
   'poqkLGiymh_W0uP6PZFw-dvez3QJT5SolqXBCW38r0U',
   'kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k',
 ])
-
-/** The vectors of the Web Bot Auth drafts have nonces in standard base64. */
-const WBA_NONCE = /^[A-Za-z0-9+/_-]{22,126}={0,2}$/
 
 /**
  * Creates a verifier of Web Bot Auth signatures (RFC 9421, draft-ietf-webbotauth-httpsig-protocol). It uses no network, clock or
@@ -112,12 +107,12 @@ export function requestVerifier(options: RequestVerifierOptions): RequestVerifie
   }
 }
 
-/** A signature that could be read: of a request to one of the audiences, within its times, over what its profile requires. */
+/** A signature that could be read: of a request to one of the audiences, within its times, over what its rules require. */
 export interface ParsedSignature extends KeyReference {
   readonly expected: Settings
   readonly received: Received
   readonly input: SignatureInput
-  readonly profile: SignatureProfile
+  readonly rules: SignatureRules
   /** What a result says of it so far. */
   readonly known: Known
 }
@@ -142,6 +137,7 @@ interface Received extends PathAndQuery {
   readonly origin: string
   readonly fields: HeaderFields
   readonly hasContent: boolean
+  readonly hasQuery: boolean
   readonly body: RawRequest['body']
 }
 
@@ -182,12 +178,15 @@ function readSignature(
   const named = { ...NOTHING_KNOWN, keyid, signatureAgent }
   const received = receive(settings, request, fields)
   if (typeof received === 'string') return refused(received, named)
-  const profile = profileOf(settings, received, input)
-  if (profile === null) return refused('components', named)
-  const known = { ...named, profile }
-  const fault = timesFault(input, settings.now()) ?? testKeyFault(settings, input)
+  // Whose key it is decides on the rules, not what the signature covers.
+  const rules = settings.rulesOf?.(signatureAgent) ?? AGENT_RULES
+  const known = { ...named, profile: rules.profile }
+  const fault =
+    (coversEnough(rules, received, input, settings.agentHeaders) ? null : 'components') ??
+    timesFault(rules, input, settings.now()) ??
+    testKeyFault(settings, input)
   if (fault !== null) return refused(fault, known)
-  return { keyid, signatureAgent, expected: settings, received, input, profile, known }
+  return { keyid, signatureAgent, expected: settings, received, input, rules, known }
 }
 
 /** The result for a signature that does not count for a reason that its verifier has found. */
@@ -212,9 +211,10 @@ export async function verifyWithKey(
   if (fault !== null) return refused(fault, signature.known)
   const isCovered = covers(input, 'content-digest')
   const contentDigest = isCovered ? fieldValue(received.fields, 'content-digest') : null
-  const known = { ...signature.known, did: key.did, contentDigest }
+  const rules = key.did === null ? signature.rules : AGENT_RULES
+  const known = { ...signature.known, did: key.did, contentDigest, profile: rules.profile }
   const agentFault = agentFaultOf(signature, key)
-  return agentFault === null ? { ...signature, key, known } : refused(agentFault, known)
+  return agentFault === null ? { ...signature, key, rules, known } : refused(agentFault, known)
 }
 
 /**
@@ -222,10 +222,12 @@ export async function verifyWithKey(
  * @param nonces null: the caller detects replays itself
  */
 export async function checkReplayAndBody(
-  { input, profile, received, key, known }: VerifiedSignature,
+  { expected, input, rules, received, key, known }: VerifiedSignature,
   nonces: NonceStore | null,
 ): Promise<SignatureResult> {
-  const replay = await recordNonce(nonces, received.method, input, profile, key.publicKey)
+  const { method } = received
+  const keyid = thumbprintOf(key.publicKey)
+  const replay = await recordNonce(nonces, rules, method, input, keyid, expected.now())
   if (replay !== 'checked' && replay !== 'unchecked') return refused(replay, known)
   const digest = digestOf(known.contentDigest, received.hasContent, received.body)
   if (digest === 'mismatch') return refused('digest', { ...known, replay })
@@ -263,40 +265,8 @@ function receive(
   if (!origins.has(origin)) return scheme === 'http' ? 'insecure' : 'authority'
   const path = readPath(target, origin)
   if (path === null) return 'bad-path'
-  return { method, origin, fields, hasContent: requestHasContent(request, fields), body, ...path }
-}
-
-/** @returns the profile whose components the signature covers; null if there is none that counts here */
-function profileOf(
-  { agentHeaders, profile }: Settings,
-  received: Received,
-  input: SignatureInput,
-): SignatureProfile | null {
-  const parts = { ...received, hasQuery: received.query !== null }
-  const agent = { name: 'signature-agent', key: null }
-  const required = strictComponents(parts, agent, agentHeaders)
-  const [idHeader] = agentHeaders
-  const missing = required.filter(({ name }) => name !== idHeader && !covers(input, name))
-  // `@query` has the same value for a lone `?` as for no query.
-  const extraQuery = !parts.hasQuery && covers(input, '@query')
-  if (missing.length === 0 && !extraQuery) return 'strict'
-  const minimal = covers(input, '@authority') || covers(input, '@target-uri')
-  if (!minimal || !isSafeMethod(received.method)) return null
-  const allowed = typeof profile === 'function' ? profile(input.signatureAgent) : profile
-  return allowed === 'wba' ? 'wba' : null
-}
-
-function covers({ components }: SignatureInput, name: string): boolean {
-  return components.some((each) => each.name === name)
-}
-
-function timesFault({ created, expires }: SignatureInput, now: number): SignatureReason | null {
-  const seconds = now / 1000
-  if (created === null || expires === null) return 'lifetime'
-  if (expires <= created || expires - created > MAX_LIFETIME) return 'lifetime'
-  if (created > seconds + MAX_CLOCK_SKEW) return 'not-yet-valid'
-  // With the bounded lifetime, this bounds the age of `created` too.
-  return expires < seconds ? 'expired' : null
+  const hasContent = requestHasContent(request, fields)
+  return { method, origin, fields, hasContent, hasQuery: path.query !== null, body, ...path }
 }
 
 function testKeyFault(
@@ -336,11 +306,15 @@ function thumbprintOf(publicKey: Uint8Array): string {
 
 /** What the certificate says against an agent that holds its key. */
 function agentFaultOf(
-  { expected: { naming }, received: { fields }, input, profile }: ParsedSignature,
+  { expected: { naming, agentHeaders }, received, input, rules }: ParsedSignature,
   { did, status }: SigningKey,
 ): SignatureReason | null {
-  // Agents of a Countersign issuer can always sign everything.
-  if (profile === 'wba' && did !== null) return 'components'
+  const { fields } = received
+  // Agents of a Countersign issuer can always sign everything, also if a directory has their key.
+  if (did !== null && rules !== AGENT_RULES) {
+    if (!coversEnough(AGENT_RULES, received, input, agentHeaders)) return 'components'
+    if (exceedsLifetime(AGENT_RULES, input)) return 'lifetime'
+  }
   const name = naming.idHeader.toLowerCase()
   const identification = fieldValue(fields, name)
   if (identification !== null) {
@@ -349,33 +323,6 @@ function agentFaultOf(
     if (!same || !covers(input, name)) return 'identification-mismatch'
   }
   return status === 'suspended' || status === 'revoked' ? status : null
-}
-
-async function recordNonce(
-  nonces: NonceStore | null,
-  method: string,
-  { nonce, keyid, created, expires }: SignatureInput,
-  profile: SignatureProfile,
-  publicKey: Uint8Array,
-): Promise<SignatureReason | 'checked' | 'unchecked'> {
-  if (nonce === null && profile === 'wba') return 'unchecked'
-  if (nonce === null || !(profile === 'wba' ? WBA_NONCE : NONCE).test(nonce)) return 'nonce'
-  if (nonces === null) return 'unchecked'
-  const entry = {
-    // Computed, not cut out of the header, so that a stored nonce does not keep the whole header in memory.
-    keyid: thumbprintOf(publicKey),
-    nonce,
-    hash: encodeBase64Url(sha256(utf8(`${keyid} ${nonce}`))),
-    createdAt: (created ?? 0) * 1000,
-    expiresAt: ((expires ?? 0) + MAX_CLOCK_SKEW) * 1000,
-  }
-  const outcome = await Promise.resolve(entry)
-    .then((each) => nonces.record(each))
-    .catch(() => 'unchecked' as const)
-  if (outcome === 'used') return 'replay'
-  if (outcome === 'share-exceeded') return 'too-many-requests'
-  if (outcome === 'fresh') return 'checked'
-  return isSafeMethod(method) ? 'unchecked' : 'replay-unchecked'
 }
 
 function digestOf(

@@ -222,15 +222,16 @@ test('signed by web-bot-auth, verified here in the profile wba, for safe methods
     return raw({ method, url, headers: [], body: null }, all as [string, string][])
   }
   const findKey = () => ({ ...signingKey(agent), did: null, status: null })
+  const wba = () => ({ profile: 'wba', maxLifetimeSeconds: 86_400 }) as const
   const request = await sentBy('GET')
-  const result = await verifiedHere(request, { profile: 'wba', findKey })
+  const result = await verifiedHere(request, { rulesOf: wba, findKey })
   assert.deepEqual([result.verdict, result.profile, result.did], ['verified', 'wba', null])
   const reasonOf = async (each: RawRequest, changes: Partial<RequestVerifierOptions>) =>
     (await verifiedHere(each, changes)).reason
   assert.equal(await reasonOf(request, { findKey }), 'components')
-  assert.equal(await reasonOf(await sentBy('POST'), { profile: 'wba', findKey }), 'components')
+  assert.equal(await reasonOf(await sentBy('POST'), { rulesOf: wba, findKey }), 'components')
   const vouched = () => signingKey(agent)
-  assert.equal(await reasonOf(request, { profile: 'wba', findKey: vouched }), 'components')
+  assert.equal(await reasonOf(request, { rulesOf: wba, findKey: vouched }), 'components')
   const elsewhere = { ...request, authority: 'evil.example' }
-  assert.equal(await reasonOf(elsewhere, { profile: 'wba', findKey }), 'authority')
+  assert.equal(await reasonOf(elsewhere, { rulesOf: wba, findKey }), 'authority')
 })

@@ -4,10 +4,12 @@ import {
   headerFields,
   memoryNonceStore,
   type NonceStore,
+  parseSignatureAgent,
   readPath,
   readSignatureInput,
   requestVerifier,
   SIGNATURE_REASONS,
+  StructuredFieldError,
   signatureBase,
 } from '../../src/index.ts'
 import {
@@ -15,36 +17,39 @@ import {
   NOW,
   naming,
   optionsFor,
+  optionsOf,
   requestOf,
   signingKey,
   vectors,
 } from '../support/signed-requests.ts'
 
-for (const { name, request, base, digest, profile } of vectors.valid) {
+for (const each of vectors.valid) {
+  const { name, request, base, digest, profile = 'strict', key = 'agent' } = each
   test(`verified: ${name}`, async () => {
     const raw = requestOf(request)
     const fields = headerFields(raw.headers)
     const input = readSignatureInput(fields, [])
     assert.ok(typeof input === 'object')
-    const origin = 'https://shop.example'
+    const origin = `https://${request.authority.toLowerCase().replace(':443', '')}`
     const path = readPath(raw.target, origin)
     assert.ok(path !== null)
     const parts = { method: raw.method, origin, fields, ...path }
     assert.equal(signatureBase(parts, input.components, input.params), base)
 
-    const result = await requestVerifier(optionsFor({ profile }))(raw)
+    const result = await requestVerifier(optionsOf(each))(raw)
     assert.equal(result.reason, null)
     assert.equal(result.verdict, 'verified')
-    assert.equal(result.did, vectors.keys.agent.did)
-    assert.equal(result.keyid, vectors.keys.agent.keyid)
-    assert.deepEqual([result.replay, result.digest], ['checked', digest])
-    assert.equal(result.profile, 'strict')
+    assert.equal(result.did, vectors.keys[key].did)
+    assert.equal(result.keyid, vectors.keys[key].keyid)
+    assert.deepEqual([result.replay, result.digest], [each.replay ?? 'checked', digest])
+    assert.equal(result.profile, profile)
   })
 }
 
-for (const { name, request, reason, audiences, profile, after = [] } of vectors.invalid) {
+for (const each of vectors.invalid) {
+  const { name, request, reason, after = [] } = each
   test(`${reason}: ${name}`, async () => {
-    const verify = requestVerifier(optionsFor({ profile, ...(audiences && { audiences }) }))
+    const verify = requestVerifier(optionsOf(each))
     for (const earlier of after) {
       const { request } = vectors.valid.find((each) => each.name === earlier) ?? assert.fail()
       assert.equal((await verify(requestOf(request))).verdict, 'verified')
@@ -58,12 +63,21 @@ for (const { name, request, reason, audiences, profile, after = [] } of vectors.
 test('the vectors contain every reason that one request can show', () => {
   const shown = new Set<string>(vectors.invalid.map(({ reason }) => reason))
   const missing = Object.keys(SIGNATURE_REASONS).filter((reason) => !shown.has(reason))
-  assert.deepEqual(missing, [
-    'directory-unavailable',
-    'not-admitted',
-    'too-many-requests',
-    'replay-unchecked',
-  ])
+  assert.deepEqual(missing, ['directory-unavailable', 'not-admitted', 'too-many-requests'])
+})
+
+test('a member of Signature-Agent says how its address leads to keys; other types are ignored', () => {
+  const types = { ietf: null, legacy: null, origin: 'directory', ucp: 'jwks_uri', cimd: 'cimd' }
+  for (const { name, field, type, url } of vectors.signatureAgents.valid) {
+    const agent = parseSignatureAgent(field, 'sig1') ?? assert.fail(name)
+    assert.deepEqual([types[agent.dialect], agent.url], [type, url], name)
+  }
+  for (const { name, field } of vectors.signatureAgents.ignored) {
+    assert.equal(parseSignatureAgent(field, 'sig1'), null, name)
+  }
+  for (const { name, field } of vectors.signatureAgents.invalid) {
+    assert.throws(() => parseSignatureAgent(field, 'sig1'), StructuredFieldError, name)
+  }
 })
 
 const find = (name: string) =>

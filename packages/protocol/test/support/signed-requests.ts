@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { createPrivateKey, createPublicKey, sign, verify } from 'node:crypto'
 import {
   type KeyLookup,
+  MAX_LIFETIME,
   memoryNonceStore,
   namingFor,
   type RawRequest,
@@ -27,18 +28,31 @@ interface VectorRequest extends Omit<RawRequest, 'body'> {
   readonly body?: string | null
 }
 
-export interface ValidCase extends Case {
+/** A signer of the vectors that is no agent, by its directory. */
+type DirectoryKey = Omit<VectorKey, 'did' | 'status'> & Readonly<Record<'did' | 'status', null>>
+
+/** What a case assumes otherwise than the file. */
+interface RequestCase extends Case {
   readonly request: VectorRequest
-  readonly base: string
-  readonly digest: SignatureResult['digest']
+  /** With `maxLifetimeSeconds`: the rules for the place of the keys. Default: those for agents. */
   readonly profile?: SignatureProfile
+  readonly maxLifetimeSeconds?: number
+  readonly audiences?: readonly string[]
+  /** In milliseconds since 1970. */
+  readonly now?: number
+  readonly allowTestKeys?: boolean
 }
 
-export interface InvalidCase extends Case {
-  readonly request: VectorRequest
+export interface ValidCase extends RequestCase {
+  readonly base: string
+  /** Whose key it is. Default: `agent`. */
+  readonly key?: keyof Vectors['keys']
+  readonly digest: SignatureResult['digest']
+  readonly replay?: SignatureResult['replay']
+}
+
+export interface InvalidCase extends RequestCase {
   readonly reason: SignatureReason
-  readonly audiences?: readonly string[]
-  readonly profile?: SignatureProfile
   /** Names of valid cases that were received before. */
   readonly after?: readonly string[]
 }
@@ -49,8 +63,19 @@ interface Vectors {
   readonly now: number
   readonly audiences: readonly string[]
   readonly keys: Readonly<
-    Record<'agent' | 'other' | 'suspended' | 'revoked' | 'published', VectorKey>
+    Record<'agent' | 'other' | 'suspended' | 'revoked' | 'published', VectorKey> &
+      Record<'bot' | 'card' | 'rfc9421', DirectoryKey>
   >
+  /** Members of Signature-Agent, under the key `sig1`. */
+  readonly signatureAgents: {
+    readonly valid: readonly (Case & {
+      readonly field: string
+      readonly type: 'directory' | 'jwks_uri' | 'cimd'
+      readonly url: string
+    })[]
+    readonly ignored: readonly (Case & { readonly field: string })[]
+    readonly invalid: readonly (Case & { readonly field: string })[]
+  }
   readonly valid: readonly ValidCase[]
   readonly invalid: readonly InvalidCase[]
 }
@@ -87,20 +112,33 @@ export async function signWith(seedHex: string, message: Uint8Array): Promise<Ui
 
 /** Finds the keys of the vectors by address and keyid. */
 export const findKey: KeyLookup = ({ signatureAgent: { url }, keyid }) => {
-  if (!url.startsWith('https://id.example/agent/')) return 'untrusted-agent'
   const key = Object.values(vectors.keys).find((each) => each.signatureAgent === url)
+  if (key === undefined && !url.startsWith('https://id.example/agent/')) return 'untrusted-agent'
   return key === undefined || key.keyid !== keyid ? 'unknown-key' : signingKey(key)
 }
 
-export function signingKey({ publicKeyHex, did, status }: VectorKey): SigningKey {
+/** The options of a case that differ from `optionsFor()`. */
+export function optionsOf(each: RequestCase): RequestVerifierOptions {
+  const { profile, maxLifetimeSeconds = MAX_LIFETIME, audiences, now = NOW, allowTestKeys } = each
+  const rules = profile === undefined ? null : { profile, maxLifetimeSeconds }
+  return optionsFor({
+    rulesOf: () => rules,
+    now: () => now,
+    allowTestKeys,
+    ...(audiences !== undefined && { audiences }),
+  })
+}
+
+export function signingKey({ publicKeyHex, did, status }: VectorKey | DirectoryKey): SigningKey {
   return { publicKey: bytesOf(publicKeyHex), did, status }
 }
 
 /** A verifier's options as the vectors assume them, with a nonce store that is older than every request. */
 export function optionsFor(changes: Partial<RequestVerifierOptions> = {}): RequestVerifierOptions {
-  let clock = NOW - 600_000
+  const now = changes.now?.() ?? NOW
+  let clock = now - 600_000
   const nonces = memoryNonceStore({ now: () => clock, random: () => 'B'.repeat(22) })
-  clock = NOW
+  clock = now
   return {
     audiences: vectors.audiences,
     naming,

@@ -63,10 +63,12 @@ export async function readStatusList(
     const bytes = await bytesIn(list)
     if (bytes === null) throw new InvalidTokenError('contains no list of 131,072 entries.')
     if (typeof ttl !== 'number' || !(ttl >= 0)) throw new InvalidTokenError('has a wrong ttl.')
+    const position = positionOf(feed)
+    if (feed !== undefined && position === null) throw new InvalidTokenError('has a wrong feed.')
     return {
       uri,
       bytes,
-      feed: positionOf(feed),
+      feed: position,
       issuedAt: (iat as number) * 1000,
       expiresAt: (exp as number) * 1000,
       ttl: Math.min(ttl, MAX_TTL),

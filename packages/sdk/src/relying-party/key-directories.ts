@@ -4,13 +4,17 @@ import {
   findDirectory,
   type KeyDirectory,
   keySetOfDirectory,
+  MAX_DIRECTORY_LIFETIME,
+  parseJsonBytes,
   readBody,
+  readClientDocument,
   readKeySet,
 } from '@countersign/protocol'
 import type {
   KeyLookup,
   SignatureAgent,
   SignatureProfile,
+  SignatureRules,
 } from '@countersign/protocol/signed-request-types'
 import { CountersignError } from '../errors.ts'
 import { type FetchedPage, fetchPage, fetchPublicPage } from '../http/fetch-public-page.ts'
@@ -19,14 +23,19 @@ import { type FetchedPage, fetchPage, fetchPublicPage } from '../http/fetch-publ
 export interface TrustedDirectory {
   /**
    * Its origin, such as `https://chatgpt.com`, if its keys are at `/.well-known/http-message-signatures-directory`; else the address of
-   * the key set. https, at a host name of the public internet.
+   * the key set, or of a Client ID Metadata Document with its keys (`type=cimd`). https, at a host name of the public internet.
    */
   readonly url: string | URL
   /**
-   * Which signatures by its keys count. Default: `strict`. With `wba`, also those that cover only the host, which is what most bots
-   * sign: for GET, HEAD, OPTIONS and TRACE alone.
+   * Which signatures by its keys count. Default: `strict`. With `wba`, also those that cover only the host and have no nonce, which is
+   * what most bots sign: for GET, HEAD, OPTIONS and TRACE alone.
    */
   readonly profile?: SignatureProfile | undefined
+  /**
+   * The longest lifetime of a signature, in seconds. Default and maximum: 86,400, which the drafts allow. A replay is noticed for 300
+   * seconds; later, `replay` is `unchecked`, and requests that change state are refused.
+   */
+  readonly maxLifetimeSeconds?: number | undefined
 }
 
 /** Options of `keyDirectories`. */
@@ -45,11 +54,12 @@ export interface KeyDirectories {
   /** Finds keys in them; addresses that are not listed are `untrusted-agent`. */
   readonly findKey: KeyLookup
   /** The directory that a signature names, as you listed it. */
-  find(agent: SignatureAgent): {
-    /** Canonical: without the slash after an origin. */
-    readonly url: string
-    readonly profile: SignatureProfile
-  } | null
+  find(agent: SignatureAgent): Listed | null
+}
+
+interface Listed extends SignatureRules {
+  /** Canonical: without the slash after an origin. */
+  readonly url: string
 }
 
 /** How long keys are used before the directory is asked again. */
@@ -74,18 +84,22 @@ export function keyDirectories(
     fetch === undefined
       ? fetchPublicPage
       : (url: URL, signal: AbortSignal) => fetchPage(fetch, url, signal)
-  const keySets = new Map(
-    directories.map((each) => {
-      const url = keySetOfDirectory(each)
-      return [url, new CachedKeySet(new URL(url), fetchKeys, now)]
-    }),
-  )
+  const cached = (isDocument: boolean) =>
+    new Map(
+      directories.map((each) => {
+        const url = keySetOfDirectory(each)
+        return [url, new CachedKeySet(new URL(url), isDocument, fetchKeys, now)]
+      }),
+    )
+  const keySets = cached(false)
+  const documents = cached(true)
   const find = (agent: SignatureAgent) => findDirectory(directories, agent)
   return {
     find,
     async findKey({ signatureAgent, keyid }) {
       const directory = find(signatureAgent)
-      const keySet = directory && keySets.get(keySetOfDirectory(directory))
+      const known = signatureAgent.dialect === 'cimd' ? documents : keySets
+      const keySet = directory && known.get(keySetOfDirectory(directory))
       if (!keySet) return 'untrusted-agent'
       const key = await keySet.key(keyid)
       return typeof key === 'string' ? key : { publicKey: key, did: null, status: null }
@@ -93,15 +107,20 @@ export function keyDirectories(
   }
 }
 
-function readDirectory({ url, profile = 'strict' }: TrustedDirectory): KeyDirectory {
+function readDirectory({
+  url,
+  profile = 'strict',
+  maxLifetimeSeconds = MAX_DIRECTORY_LIFETIME,
+}: TrustedDirectory): KeyDirectory {
   const canonical = directoryUrl(String(url))
-  if (canonical === null || (profile !== 'strict' && profile !== 'wba')) {
+  const isLifetime = maxLifetimeSeconds >= 1 && maxLifetimeSeconds <= MAX_DIRECTORY_LIFETIME
+  if (canonical === null || (profile !== 'strict' && profile !== 'wba') || !isLifetime) {
     throw new CountersignError(
       'INVALID_ARGUMENT',
-      'A directory has an https address at a host name, such as https://bots.example, and the profile strict or wba.',
+      'A directory has an https address at a host name, such as https://bots.example, the profile strict or wba, and a lifetime of 1 to 86400 seconds.',
     )
   }
-  return { url: canonical, profile }
+  return { url: canonical, profile, maxLifetimeSeconds }
 }
 
 type FetchKeys = (url: URL, signal: AbortSignal) => Promise<FetchedPage>
@@ -109,6 +128,7 @@ type FetchKeys = (url: URL, signal: AbortSignal) => Promise<FetchedPage>
 /** The keys of one directory. */
 class CachedKeySet {
   readonly #url: URL
+  readonly #isDocument: boolean
   readonly #fetch: FetchKeys
   readonly #now: () => number
   /** Null until it was read once. */
@@ -118,8 +138,10 @@ class CachedKeySet {
   #hasFailed = false
   #reading: Promise<void> | null = null
 
-  constructor(url: URL, fetch: FetchKeys, now: () => number) {
+  /** @param isDocument the address is that of a Client ID Metadata Document */
+  constructor(url: URL, isDocument: boolean, fetch: FetchKeys, now: () => number) {
     this.#url = url
+    this.#isDocument = isDocument
     this.#fetch = fetch
     this.#now = now
   }
@@ -153,10 +175,20 @@ class CachedKeySet {
 
   /** @returns null if the answer is no key set */
   async #keysThere(signal: AbortSignal): Promise<ReadonlyMap<string, DirectoryKey> | null> {
-    const page = await this.#fetch(this.#url, signal)
+    const json = await this.#jsonAt(this.#url, signal)
+    if (!this.#isDocument) return readKeySet(json)
+    const document = readClientDocument(json, this.#url.href)
+    if (document === null) return null
+    if ('keySet' in document) return readKeySet(document.keySet)
+    return readKeySet(await this.#jsonAt(new URL(document.keySetUrl), signal))
+  }
+
+  /** @returns null for any status but 200, and for more than 64 KiB */
+  async #jsonAt(url: URL, signal: AbortSignal): Promise<unknown> {
+    const page = await this.#fetch(url, signal)
     const bytes = page.status === 200 ? await readBody(page, MAX_BYTES) : null
     if (bytes === null || bytes === 'too-large') return null
-    return readKeySet(JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)))
+    return parseJsonBytes(bytes)
   }
 }
 

@@ -1,4 +1,4 @@
-import { encodeBase64Url } from '@countersign/protocol'
+import { encodeBase64Url, parseJsonBytes } from '@countersign/protocol'
 import { decodeBase64Url, type Macs } from './hmac.ts'
 
 /** The agent of a session, as it was when it signed in. */
@@ -67,7 +67,7 @@ function jsonIn(payload: string): Readonly<Record<string, unknown>> | null {
   const bytes = decodeBase64Url(payload)
   if (bytes === null) return null
   try {
-    const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+    const value = parseJsonBytes(bytes)
     return typeof value === 'object' ? (value as Readonly<Record<string, unknown>> | null) : null
   } catch {
     return null

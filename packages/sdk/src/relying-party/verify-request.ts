@@ -57,7 +57,7 @@ export async function verifyRequest(
     verifySignature: isSignature,
     nonces,
     admit,
-    profile: (agent) => directories?.find(agent)?.profile ?? 'strict',
+    rulesOf: (agent) => directories?.find(agent) ?? null,
     now,
   })
   return verify('target' in request ? request : await rawRequestOf(request))

@@ -146,7 +146,14 @@ function isText(schema: JsonSchema, text: string, naming: Naming | null): boolea
   if (maxLength !== undefined && [...text].length > maxLength) return false
   if (format === 'uri') return URL.canParse(text)
   if (format !== 'date-time') return true
-  return TIMESTAMP_PATTERN.test(text) && !Number.isNaN(Date.parse(text))
+  return isTimestamp(text)
+}
+
+/** Only of days that exist: `Date` takes 30 February for 2 March, 24:00 for the next day, and the year 0. */
+function isTimestamp(text: string): boolean {
+  if (!TIMESTAMP_PATTERN.test(text) || text.startsWith('0000')) return false
+  const date = new Date(text)
+  return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text.slice(0, 19))
 }
 
 function patternOf(source: string, naming: Naming | null): RegExp {

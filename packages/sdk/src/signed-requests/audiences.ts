@@ -14,7 +14,7 @@ export interface AudienceOptions {
    * `ietf` (the default) and `ucp` send the address of the agent's key set; `legacy` (a bare string, as Cloudflare's verifier
    * reads it) and `origin` send an origin that publishes the key at `/.well-known/http-message-signatures-directory`.
    */
-  readonly dialect?: SignatureAgentDialect | undefined
+  readonly dialect?: Exclude<SignatureAgentDialect, 'cimd'> | undefined
   /**
    * Where the key is published. `legacy` and `origin` need it: an origin of the agent's own. Default otherwise: the agent's key
    * set at the service.

@@ -93,8 +93,8 @@ const REAL = {
   cacheSeconds: 0,
   preflight: 'decide',
   directories: [
-    { url: 'https://bots.example', profile: 'wba' },
-    { url: 'https://keys.example', profile: 'strict' },
+    { url: 'https://bots.example', profile: 'wba', maxLifetimeSeconds: 3600 },
+    { url: 'https://keys.example', profile: 'strict', maxLifetimeSeconds: 86_400 },
   ],
   routes: [
     {
@@ -184,7 +184,9 @@ test('a policy by form at the console', async (t) => {
     assert.deepEqual(
       fileOf(html)?.policy,
       {
-        directories: [{ url: 'https://two.example', profile: 'strict' }],
+        directories: [
+          { url: 'https://two.example', profile: 'strict', maxLifetimeSeconds: 86_400 },
+        ],
         routes: [{ path: '/c' }, { path: '/a', deny: [STRANGER] }],
       },
       resultOf(html),

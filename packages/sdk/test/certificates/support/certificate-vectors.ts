@@ -43,9 +43,11 @@ const P256 = p256Key('02'.repeat(32))
 const STRANGER = ed25519Key('03'.repeat(32))
 const AGENT = ed25519Key('04'.repeat(32))
 
-function token(typ: string, claims: object, key = ED25519, header: object = {}): string {
+/** @param claims JSON, or what becomes JSON */
+function token(typ: string, claims: object | string, key = ED25519, header: object = {}): string {
   const head = { alg: key.alg, kid: key.jwk.kid, typ, ...header }
-  const input = `${base64Url(JSON.stringify(head))}.${base64Url(JSON.stringify(claims))}`
+  const json = typeof claims === 'string' ? claims : JSON.stringify(claims)
+  const input = `${base64Url(JSON.stringify(head))}.${base64Url(json)}`
   return `${input}.${base64Url(key.sign(Buffer.from(input)))}`
 }
 
@@ -108,6 +110,32 @@ const altered = certificate().replace(
   `.${base64Url(JSON.stringify({ ...CERTIFICATE, grade: 'A' }))}.`,
 )
 
+/** JSON of claims with a member more. */
+const withMore = (claims: object, name: string, json: string) =>
+  JSON.stringify(claims).replace(/\}$/, `,"${name}":${json}}`)
+const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels)
+const ofJson = (json: string) => token('dc+sd-jwt', json)
+
+/** What parsers of JSON read differently, and times that are none. */
+const ODD = [
+  { name: 'NaN in a claim', why: 'json', token: ofJson(withMore(CERTIFICATE, 'a', 'NaN')) },
+  {
+    name: 'a byte order mark',
+    why: 'json',
+    token: ofJson(`\ufeff${JSON.stringify(CERTIFICATE)}`),
+  },
+  { name: '33 levels', why: 'json', token: ofJson(withMore(CERTIFICATE, 'a', nested(32))) },
+  { name: '2,001 levels', why: 'json', token: ofJson(withMore(CERTIFICATE, 'a', nested(2_000))) },
+  { name: 'expires at 1e400', why: 'times', token: ofJson(withMore(CERTIFICATE, 'exp', '1e400')) },
+  ...['2026-02-30T00:00:00.000Z', '2026-01-01T24:00:00.000Z', '0000-01-01T00:00:00.000Z'].map(
+    (keyChangedAt) => ({
+      name: `the key of ${keyChangedAt}`,
+      why: 'claims',
+      token: certificate({ keyChangedAt }),
+    }),
+  ),
+]
+
 /** The content of vectors/certificates.json. */
 export const vectors = {
   issuer: ISSUER,
@@ -131,6 +159,12 @@ export const vectors = {
         keyThumbprint: AGENT.jwk.kid,
       },
       {
+        name: 'a claim of 31 levels, and a number of 5,000 digits',
+        token: ofJson(withMore(CERTIFICATE, 'a', `${nested(31)},"n":${'9'.repeat(5_000)}`)),
+        did: DID,
+        keyThumbprint: AGENT.jwk.kid,
+      },
+      {
         name: 'with the entry of its key in the transparency log',
         token: certificate({ log: { origin: 'id.example/log/1', index: 7 } }),
         did: DID,
@@ -138,6 +172,7 @@ export const vectors = {
       },
     ],
     invalid: [
+      ...ODD,
       { name: 'replaced or revoked', why: 'status', token: certificate(entry(1)) },
       { name: 'suspended', why: 'status', token: certificate(entry(2)) },
       { name: 'a status that is not assigned', why: 'status', token: certificate(entry(4)) },
@@ -207,6 +242,12 @@ export const vectors = {
       },
     ],
     invalid: [
+      { name: 'a feed that is no position', why: 'feed', token: list({ feed: 'epoch' }) },
+      {
+        name: 'issued at -1e400',
+        why: 'times',
+        token: token('statuslist+jwt', withMore(LIST, 'iat', '-1e400')),
+      },
       { name: 'for another address', why: 'address', token: list({ sub: `${ISSUER}/status/2` }) },
       { name: 'by a stranger', why: 'key', token: list({}, STRANGER) },
       { name: 'expired', why: 'times', token: list({ exp: NOW - 61 }) },

@@ -200,4 +200,4 @@ const ROUTE_CODECS: Readonly<Record<keyof typeof ROUTE_FIELDS, Codec>> = {
 
 export const POLICY = members({ ...RULE_CODECS, ...POLICY_CODECS })
 export const ROUTE = members({ ...ROUTE_CODECS, ...RULE_CODECS })
-export const DIRECTORY = members({ url: word, profile: word })
+export const DIRECTORY = members({ url: word, profile: word, maxLifetimeSeconds: number })

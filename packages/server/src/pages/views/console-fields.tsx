@@ -102,6 +102,11 @@ function Directories() {
                 ['wba', 'Web Bot Auth: may cover the host alone'],
               ]}
             />
+            <Text
+              name={`directories.${i}.maxLifetimeSeconds`}
+              label="Longest lifetime of a signature, in seconds"
+              placeholder="86400"
+            />
           </Columns>
         </Item>
       ))}

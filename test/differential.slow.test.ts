@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { type KeyLookup, namingFor, requestVerifier } from '@countersign/protocol'
+import { CountersignError, readStatusList, verifyCertificate, verifyStaple } from '@countersign/sdk'
+import { isSignature } from '../packages/sdk/src/keys/verify-signature.ts'
+import { macsOf } from '../packages/sdk/src/relying-party/hmac.ts'
+import { sessionTokens } from '../packages/sdk/src/relying-party/session-token.ts'
+import { type DifferentialCase, differentialCases } from './support/differential-cases.ts'
+import { pythonFor } from './support/python.ts'
+import { ROOT, run } from './support/service.ts'
+
+const PYTHON = pythonFor('cryptography')
+const COUNT = 5_000
+/** Another one gives other cases; what it finds becomes a vector. */
+const SEED = Number(process.env.SEED ?? 20_261_127)
+
+const read = (name: string) => JSON.parse(readFileSync(join(ROOT, 'vectors', name), 'utf8'))
+const REQUESTS = read('http-signatures.json')
+const TOKENS = read('certificates.json')
+const SESSIONS = read('sessions.json')
+
+test(
+  `TypeScript and Python decide ${COUNT} mutated requests and tokens alike`,
+  PYTHON.options,
+  async (t) => {
+    const cases = differentialCases(SEED, COUNT)
+    const script = join(ROOT, 'python/tests/differential.py')
+    const lines = cases.map((each) => `${JSON.stringify(each)}\n`).join('')
+    const [{ code, stdout, stderr }, here] = await Promise.all([
+      run(PYTHON.path, [script], PYTHON.env, lines),
+      verdictsOf(cases),
+    ])
+    assert.equal(code, 0, stderr)
+    const there = stdout.trimEnd().split('\n').map(normalized)
+    assert.equal(there.length, COUNT)
+    const differences = cases.flatMap((each, i) =>
+      here[i] === there[i] ? [] : [{ case: each, typescript: here[i], python: there[i] }],
+    )
+    t.diagnostic(`${COUNT} compared, ${differences.length} differences: ${countsOf(cases, here)}`)
+    assert.deepEqual(differences.slice(0, Number(process.env.SHOW ?? 5)), [])
+    // The cases reach what they are for.
+    const verified = here.filter((each) => !/^(?:null$|[A-Z]|\["(?:invalid|unverified))/.test(each))
+    assert.ok(verified.length > COUNT / 10, String(verified.length))
+  },
+)
+
+/** Python escapes more than JSON has to. */
+function normalized(line: string): string {
+  return line.startsWith('[') ? JSON.stringify(JSON.parse(line)) : line
+}
+
+async function verdictsOf(cases: readonly DifferentialCase[]): Promise<readonly string[]> {
+  const verdicts: string[] = []
+  for (const each of cases) verdicts.push(await verdictOf(each))
+  return verdicts
+}
+
+async function verdictOf(each: DifferentialCase): Promise<string> {
+  if (each.kind === 'request') return requestVerdict(each)
+  try {
+    return JSON.stringify(await VERDICTS[each.kind](each.token))
+  } catch (error) {
+    return error instanceof CountersignError ? error.code : String(error)
+  }
+}
+
+const findKey: KeyLookup = ({ signatureAgent: { url }, keyid }) => {
+  const key = Object.values<Record<string, never>>(REQUESTS.keys).find(
+    (one) => one.keyid === keyid && one.signatureAgent === url,
+  )
+  if (key === undefined) return 'untrusted-agent'
+  const publicKey = new Uint8Array(Buffer.from(key.publicKeyHex ?? '', 'hex'))
+  return { publicKey, did: key.did ?? null, status: key.status ?? null }
+}
+
+async function requestVerdict({ request, rules, now }: DifferentialCase & { kind: 'request' }) {
+  const { body, ...raw } = request
+  const verify = requestVerifier({
+    audiences: REQUESTS.audiences,
+    naming: namingFor(REQUESTS.shortName, REQUESTS.idHeader),
+    findKey,
+    verifySignature: isSignature,
+    nonces: { record: () => 'fresh' },
+    rulesOf: () => rules,
+    now: () => now,
+  })
+  const bytes = body === null ? null : new TextEncoder().encode(body)
+  const result = await verify(body === undefined ? raw : { ...raw, body: bytes })
+  const { verdict, reason, profile, did, keyid, signatureAgent, replay, digest } = result
+  const place = [signatureAgent?.dialect ?? null, signatureAgent?.url ?? null]
+  return JSON.stringify(
+    ...[[verdict, reason, profile, did, keyid, ...place, replay, digest, result.contentDigest]],
+  )
+}
+
+const now = () => TOKENS.now
+const issuers = [{ issuer: TOKENS.issuer, jwks: TOKENS.keySet }]
+const macs = macsOf(SESSIONS.secrets)
+
+const VERDICTS = {
+  certificate: async (token: string) => {
+    const options = { issuers, statusLists: [TOKENS.statusList], now }
+    const found = await verifyCertificate(token, options)
+    const { did, keyThumbprint, keySequence, keyChangedAt, grade, assurance } = found
+    const told = [did, keyThumbprint, keySequence, keyChangedAt, grade, assurance]
+    const issuedAt = found.issuedAt / 1000
+    return [...told, found.identityMethod, found.statusList.idx, issuedAt, found.log?.index ?? null]
+  },
+  staple: async (token: string) => {
+    const found = await verifyStaple(token, { issuers, now })
+    const { did, keyThumbprint, status, grade, issuedAt, feed } = found
+    return [did, keyThumbprint, status, grade, issuedAt / 1000, feed?.n ?? null]
+  },
+  list: async (token: string) => {
+    const { issuer, keySet, statusLists } = TOKENS
+    const keysFor = () => keySet.keys
+    const context = { issuer, uri: statusLists.uri, now: TOKENS.now, keysFor }
+    const { bytes, issuedAt, feed } = await readStatusList(token, context)
+    const digest = createHash('sha256').update(bytes).digest('hex')
+    return [digest, Math.trunc(issuedAt), feed?.n ?? null]
+  },
+  session: async (token: string) => {
+    const found = await sessionTokens(SESSIONS.audience, await macs).read(token, SESSIONS.now)
+    if (found === null) return null
+    const { did, identityLevel, keySequence, issuedAt, expiresAt } = found
+    return [did, identityLevel, keySequence, issuedAt / 1000, expiresAt / 1000]
+  },
+}
+
+/** How many of each verdict, such as `request invalid malformed 12`. */
+function countsOf(cases: readonly DifferentialCase[], verdicts: readonly string[]): string {
+  const counts = new Map<string, number>()
+  for (const [i, verdict] of verdicts.entries()) {
+    const [, is, reason] = /^\["(verified|invalid|unverified)",(?:"([\w-]+)")?/.exec(verdict) ?? []
+    const named = is === undefined ? verdict.replace(/^\[.*/, 'accepted') : `${is} ${reason ?? ''}`
+    const name = `${cases[i]?.kind} ${named}`.trim()
+    counts.set(name, (counts.get(name) ?? 0) + 1)
+  }
+  const sorted = [...counts].toSorted(([, a], [, b]) => b - a)
+  return sorted.map(([name, n]) => `${n} ${name}`).join(', ')
+}
