@@ -26,6 +26,7 @@ import { BoundedMap } from './bounded-map.ts'
 import type { Caller, LookupResult } from './decision/decide.ts'
 import type { Basis, CertificateFault } from './decision/decision.ts'
 import type { TrustedIssuer } from './issuers/trusted-issuers.ts'
+import type { Policy } from './policy/policy.ts'
 import type { BodyReader } from './request/gateway-request.ts'
 import { withTimeLimit } from './time-limit.ts'
 
@@ -39,6 +40,7 @@ export interface SignaturesOptions {
   /** For decisions by an answer of the service. */
   readonly bases: Readonly<Record<'service' | 'cache', Basis>>
   readonly nonces: NonceStore
+  readonly policy: Pick<Policy, 'directories'>
   readonly directories: KeyDirectories
   /** Issuers whose certificates count without a question to the service. */
   readonly trusted: readonly TrustedIssuer[]
@@ -99,8 +101,11 @@ export class Signatures {
   readonly #refreshedAt = new BoundedMap<string, number>(MAX_REFRESHED)
 
   constructor(options: SignaturesOptions) {
-    const { audiences, directories, trusted, clock: now } = options
-    const rulesOf = (agent: SignatureAgent) => directories.find(agent)
+    const { audiences, directories, policy, trusted, clock: now } = options
+    const rulesOf =
+      policy.directories.length === 0
+        ? undefined
+        : (agent: SignatureAgent) => directories.find(agent)
     const readerFor = (naming: Naming) => signatureReader({ audiences, naming, rulesOf, now })
     this.#options = options
     this.#nonces = timely(options.nonces)

@@ -67,5 +67,5 @@ export function isOneOfSeveral(): boolean {
  */
 export function millisecondsSinceStart(): (() => number) | null {
   if (nodeBuiltin()?.('node:worker_threads').isMainThread !== true) return null
-  return () => performance.now()
+  return performance.now.bind(performance)
 }

@@ -18,7 +18,16 @@ const SHARED_KEYS = 1_000
  * @param publicKey 32 bytes; false for a key that cannot be certified
  * @param signature 64 bytes
  */
-export const isSignature: VerifySignature = signatureVerifier(SHARED_KEYS)
+export function isSignature(
+  publicKey: Uint8Array,
+  message: Uint8Array,
+  signature: Uint8Array,
+): Promise<boolean> {
+  shared ??= signatureVerifier(SHARED_KEYS)
+  return shared(publicKey, message, signature)
+}
+
+let shared: VerifySignature | undefined
 
 /**
  * Creates a function that does the same as `isSignature` with a memory of its own for the keys that it has found good, by their
