@@ -1,6 +1,6 @@
-import type { ExampleNames } from '../openapi/examples.ts'
-import type { ApiDocument, Content, Operation, Schema } from '../openapi/openapi-types.ts'
-import { validExample } from '../openapi/schema-examples.ts'
+import { RecordedExamples } from '../openapi/examples/examples.ts'
+import { mediaExample } from '../openapi/media-examples.ts'
+import type { ApiDocument, Content, Operation, Parameter } from '../openapi/openapi-types.ts'
 import { curlExample } from './curl-example.ts'
 import { rowOf, rowsOf, type SchemaRow } from './schema-rows.ts'
 
@@ -49,11 +49,12 @@ interface ApiResponse {
 }
 
 /** Builds the data of the HTTP reference from the service's own OpenAPI document. */
-export function apiModel(document: ApiDocument, context: ExampleNames): ApiGroup[] {
+export function apiModel(document: ApiDocument): ApiGroup[] {
+  const examples = new RecordedExamples()
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({
       tag: operation.tags?.[0] ?? '',
-      ...describe(context, method.toUpperCase(), path, operation),
+      ...describe(examples, method.toUpperCase(), path, operation),
     })),
   )
   return (document.tags ?? []).map(({ name, description = name }) => ({
@@ -64,7 +65,7 @@ export function apiModel(document: ApiDocument, context: ExampleNames): ApiGroup
 }
 
 function describe(
-  context: ExampleNames,
+  examples: RecordedExamples,
   method: string,
   path: string,
   operation: Operation,
@@ -85,32 +86,37 @@ function describe(
     path,
     summary,
     description,
-    parameters: parameters.map(
-      ({ name, schema, required = false, description: about, ...each }) => ({
-        in: each.in,
-        example: String(validExample(context, name, schema)),
-        ...rowOf(name, about === undefined ? schema : { ...schema, description: about }, !required),
-      }),
-    ),
+    parameters: parameters.map((each) => ({
+      in: each.in,
+      example: String(examples.parameter(operationId, path, each)),
+      ...parameterRow(each),
+    })),
     body: bodiesOf(requestBody?.content),
     responses: successes.map(([status, response]) => ({
       status,
       description: response.description,
-      bodies: bodiesOf(response.content, (schema) => validExample(context, '', schema)),
+      bodies: bodiesOf(response.content, (type) =>
+        mediaExample(examples, operationId, status, type),
+      ),
     })),
     errors: operation['x-errors'] ?? [],
     apiKeyScope: operation['x-api-key-scope'] ?? null,
-    curl: curlExample(context, method, path, operation),
+    curl: curlExample(examples, method, path, operation),
   }
 }
 
-function bodiesOf(content: Content = {}, exampleOf?: (schema: Schema) => unknown): ApiBody[] {
+function parameterRow({ name, schema, required = false, description }: Parameter): SchemaRow {
+  const described = description === undefined ? schema : { ...schema, description }
+  return rowOf(name, described, !required)
+}
+
+function bodiesOf(content: Content = {}, exampleOf?: (type: string) => unknown): ApiBody[] {
   return Object.entries(content).map(([type, { schema }]) => ({
     type,
     rows: rowsOf(schema),
     example:
       exampleOf !== undefined && type.endsWith('json')
-        ? JSON.stringify(exampleOf(schema), null, 2)
+        ? JSON.stringify(exampleOf(type), null, 2)
         : null,
   }))
 }

@@ -16,7 +16,7 @@ export function Operation({ operation }: { readonly operation: ApiOperation }) {
           <b>{method}</b> {path}
         </code>
       </p>
-      {description !== '' && <p>{description}</p>}
+      {description !== '' && <p>{withCode(description)}</p>}
       {apiKeyScope !== null && (
         <p>
           Needs a session, or an API key with the scope <code>{apiKeyScope}</code>.
