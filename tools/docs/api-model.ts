@@ -1,6 +1,12 @@
 import { RecordedExamples } from '../openapi/examples/examples.ts'
 import { mediaExample } from '../openapi/media-examples.ts'
-import type { ApiDocument, Content, Operation, Parameter } from '../openapi/openapi-types.ts'
+import {
+  type ApiDocument,
+  type Content,
+  mapMembers,
+  type Operation,
+  type Parameter,
+} from '../openapi/openapi-types.ts'
 import { curlExample } from './curl-example.ts'
 import { rowOf, rowsOf, type SchemaRow } from './schema-rows.ts'
 
@@ -40,6 +46,8 @@ export interface ApiBody {
   readonly rows: readonly SchemaRow[]
   /** Of a response, as indented JSON; null for requests and other media types. */
   readonly example: string | null
+  /** Whether lists of the example have their first member only. */
+  readonly isShortened: boolean
 }
 
 interface ApiResponse {
@@ -111,12 +119,18 @@ function parameterRow({ name, schema, required = false, description }: Parameter
 }
 
 function bodiesOf(content: Content = {}, exampleOf?: (type: string) => unknown): ApiBody[] {
-  return Object.entries(content).map(([type, { schema }]) => ({
-    type,
-    rows: rowsOf(schema),
-    example:
-      exampleOf !== undefined && type.endsWith('json')
-        ? JSON.stringify(exampleOf(type), null, 2)
-        : null,
-  }))
+  return Object.entries(content).map(([type, { schema }]) => {
+    const value = type.endsWith('json') ? exampleOf?.(type) : undefined
+    const whole = value === undefined ? null : JSON.stringify(value, null, 2)
+    const isShortened = whole !== null && whole.length > MOST_CHARACTERS
+    const example = isShortened ? JSON.stringify(shortened(value), null, 2) : whole
+    return { type, rows: rowsOf(schema), example, isShortened }
+  })
+}
+
+/** Longer examples make a page slow, and are read by nobody. `/openapi.json` has them whole. */
+const MOST_CHARACTERS = 3000
+
+function shortened(value: unknown): unknown {
+  return Array.isArray(value) ? value.slice(0, 1).map(shortened) : mapMembers(value, shortened)
 }

@@ -1,6 +1,7 @@
 import type { Naming } from '@countersign/protocol'
 import { PLACEHOLDER } from '../../packages/server/src/pages/docs/deployment-names.ts'
 import type { RecordedExamples } from '../openapi/examples/examples.ts'
+import type { Example } from '../openapi/examples/recorder.ts'
 import { needsSession } from '../openapi/needs-session.ts'
 import type { Operation } from '../openapi/openapi-types.ts'
 import { STAND_IN_NAMES } from '../openapi/stand-ins.ts'
@@ -27,7 +28,7 @@ export function curlExample(
     ...headers.map((each) => `-H ${quoted(`${headerName(naming, each.name)}: ${textOf(each)}`)}`),
     ...signatureOf(sent?.headers ?? {}),
     ...(tags.includes('owner') ? credentialOf(operation) : []),
-    ...bodyOf(requestBody, sent?.body),
+    ...bodyOf(requestBody, sent),
     ...resultOf(operation),
   ]
   return lines.join(' \\\n  ')
@@ -45,13 +46,21 @@ function credentialOf(operation: Operation): string[] {
   return needsSession(operation) ? ['-b cookies.txt'] : []
 }
 
-function bodyOf(body: Operation['requestBody'], sent: unknown): string[] {
+/** Where it fits into no line and is not signed, the body has a line for each member. */
+function bodyOf(
+  body: Operation['requestBody'],
+  { body: sent = {}, headers = {} }: Partial<Example['request']> = {},
+): string[] {
   const [type] = Object.keys(body?.content ?? {})
   if (type === undefined) return []
   const header = `-H ${quoted(`Content-Type: ${type}`)}`
   if (type.startsWith('image/')) return [header, `--data-binary @picture.${type.slice(6)}`]
-  return [header, `-d ${quoted(JSON.stringify(sent ?? {}))}`]
+  const line = JSON.stringify(sent)
+  const isKept = line.length <= MOST_CHARACTERS || signatureOf(headers).length > 0
+  return [header, `-d ${quoted(isKept ? line : JSON.stringify(sent, null, 2))}`]
 }
+
+const MOST_CHARACTERS = 60
 
 /** Options for the response: images go to a file, streams are shown unbuffered. */
 function resultOf({ responses }: Operation): string[] {
