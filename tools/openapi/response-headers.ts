@@ -51,9 +51,13 @@ function cacheControl(value: string): object {
   }
 }
 
+/** Stored for a day at the URL of a version, else for 30 seconds. */
+const VERSIONED = 'givenAvatar'
+
 /** Collects the headers of responses, from what the service was seen to answer. */
 export class ResponseHeaders {
   readonly shared: Record<string, object> = {
+    CacheControl: text('For how long the response can be stored (RFC 9111)', 'public, max-age=30'),
     CacheControlNoStore: cacheControl('no-store'),
     ...HEADERS,
   }
@@ -74,7 +78,8 @@ export class ResponseHeaders {
     if (etag !== undefined) refer('ETag', 'ETag')
     if (location !== undefined) refer('Location', 'Location')
     if (operationId === 'lookup') refer('Deprecation', 'Deprecation')
-    if (caching !== undefined) {
+    if (operationId === VERSIONED) refer('Cache-Control', 'CacheControl')
+    else if (caching !== undefined) {
       const name = cacheControlName(caching)
       this.shared[name] ??= cacheControl(caching)
       refer('Cache-Control', name)
