@@ -33,30 +33,27 @@ const USER_PRESENT = 0x01
 const USER_VERIFIED = 0x04
 const ATTESTED = 0x40
 
-/** A software authenticator and its browser: ES256, discoverable credentials, attestation "none" (WebAuthn Level 3). */
+const newP256Key = () => generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey
+
+/** A software authenticator and its browser: discoverable credentials, attestation "none" (WebAuthn Level 3). */
 export class Authenticator {
   readonly #origin: string
+  readonly #newKey: () => KeyObject
   readonly passkeys: Passkey[] = []
 
-  constructor(origin: string) {
+  /** @param newKey makes P-256 or Ed25519 keys */
+  constructor(origin: string, newKey = newP256Key) {
     this.#origin = origin
+    this.#newKey = newKey
   }
 
   /** `navigator.credentials.create`, with options and credential as JSON. */
   create(options: unknown, wrong: Misconduct = {}): Record<string, unknown> {
     const { challenge, rp, user } = options as CreationOptions
-    const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+    const key = this.#newKey()
     const rpId = wrong.rpId ?? rp.id
-    const passkey = { id: randomBytes(32), key: privateKey, rpId, userHandle: user.id, counter: 0 }
+    const passkey = { id: randomBytes(32), key, rpId, userHandle: user.id, counter: 0 }
     this.passkeys.push(passkey)
-    const { x, y } = publicKey.export({ format: 'jwk' }) as { x: string; y: string }
-    // COSE in CBOR: kty EC2, alg ES256, crv P-256, x, y.
-    const cose = Buffer.concat([
-      Buffer.from('a5010203262001215820', 'hex'),
-      Buffer.from(x, 'base64url'),
-      Buffer.from('225820', 'hex'),
-      Buffer.from(y, 'base64url'),
-    ])
     const length = Buffer.alloc(2)
     length.writeUInt16BE(passkey.id.length)
     const authData = Buffer.concat([
@@ -64,7 +61,7 @@ export class Authenticator {
       Buffer.alloc(16),
       length,
       passkey.id,
-      cose,
+      coseOf(key),
     ])
     // CBOR: {fmt: 'none', attStmt: {}, authData}. The length of authData fits in one byte.
     const attestation = Buffer.concat([
@@ -93,7 +90,7 @@ export class Authenticator {
     return credential(passkey.id, {
       clientDataJSON,
       authenticatorData: authData.toString('base64url'),
-      signature: sign('sha256', Buffer.concat([authData, hash]), passkey.key).toString('base64url'),
+      signature: signWith(passkey.key, Buffer.concat([authData, hash])).toString('base64url'),
       userHandle: wrong.userHandle ?? passkey.userHandle,
     })
   }
@@ -107,6 +104,20 @@ export class Authenticator {
     }
     return Buffer.from(JSON.stringify(data)).toString('base64url')
   }
+}
+
+/** The public key in COSE (RFC 9053), in CBOR. */
+function coseOf(key: KeyObject): Buffer {
+  const { x, y } = key.export({ format: 'jwk' }) as { x: string; y?: string }
+  // kty OKP, alg EdDSA, crv Ed25519, x; or kty EC2, alg ES256, crv P-256, x, y.
+  const start = y === undefined ? 'a4010103272006215820' : 'a5010203262001215820'
+  const parts = [Buffer.from(start, 'hex'), Buffer.from(x, 'base64url')]
+  if (y !== undefined) parts.push(Buffer.from('225820', 'hex'), Buffer.from(y, 'base64url'))
+  return Buffer.concat(parts)
+}
+
+function signWith(key: KeyObject, message: Buffer): Buffer {
+  return sign(key.asymmetricKeyType === 'ed25519' ? null : 'sha256', message, key)
 }
 
 function flagsOf({ userVerified = true }: Misconduct): number {

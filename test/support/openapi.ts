@@ -9,6 +9,7 @@ interface Media {
   readonly schema: Schema
 }
 interface ResponseObject {
+  readonly headers?: Record<string, Media & { readonly required?: boolean }>
   readonly content?: Record<string, Media>
 }
 export interface Operation {
@@ -81,8 +82,10 @@ export class OpenApi {
     if (operation === null) return
     const { operationId, responses } = operation
     const status = String(answer.status)
+    // Ranges are in the description of sessions only.
     const response = responses[status] ?? responses[`${status[0]}XX`]
     assert.ok(response, `${operationId} says nothing of status ${status}: ${answer.text}`)
+    assertHeaders(`${operationId} ${status}`, response, answer)
     if (method === 'HEAD') assert.equal(answer.text, '', 'a HEAD request has no body in its answer')
     else this.#assertBody(`${operationId} ${status}`, response, answer)
     const code = /^\{"error":\{"code":"(\w+)"/.exec(answer.text)?.[1]
@@ -112,6 +115,16 @@ export class OpenApi {
     const validate = validators.get(text) ?? ajv.compile(closed(schema) as Schema)
     validators.set(text, validate)
     if (!validate(value)) assert.fail(`${name}: ${ajv.errorsText(validate.errors)}`)
+  }
+}
+
+/** Every header that a response always has, with its only value if there is one. */
+function assertHeaders(name: string, { headers = {} }: ResponseObject, answer: Answer): void {
+  for (const [header, { required = false, schema }] of Object.entries(headers)) {
+    const value = answer.headers.get(header)
+    if (!required && value === null) continue
+    assert.notEqual(value, null, `${name} has ${header}`)
+    if ('const' in schema) assert.equal(value, schema.const, `${name}: ${header}`)
   }
 }
 

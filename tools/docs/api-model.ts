@@ -1,6 +1,12 @@
-import type { ExampleNames } from '../openapi/examples.ts'
-import type { ApiDocument, Content, Operation, Schema } from '../openapi/openapi-types.ts'
-import { validExample } from '../openapi/schema-examples.ts'
+import { RecordedExamples } from '../openapi/examples/examples.ts'
+import { mediaExample } from '../openapi/media-examples.ts'
+import {
+  type ApiDocument,
+  type Content,
+  mapMembers,
+  type Operation,
+  type Parameter,
+} from '../openapi/openapi-types.ts'
 import { curlExample } from './curl-example.ts'
 import { rowOf, rowsOf, type SchemaRow } from './schema-rows.ts'
 
@@ -40,6 +46,8 @@ export interface ApiBody {
   readonly rows: readonly SchemaRow[]
   /** Of a response, as indented JSON; null for requests and other media types. */
   readonly example: string | null
+  /** Whether lists of the example have their first member only. */
+  readonly isShortened: boolean
 }
 
 interface ApiResponse {
@@ -49,11 +57,12 @@ interface ApiResponse {
 }
 
 /** Builds the data of the HTTP reference from the service's own OpenAPI document. */
-export function apiModel(document: ApiDocument, context: ExampleNames): ApiGroup[] {
+export function apiModel(document: ApiDocument): ApiGroup[] {
+  const examples = new RecordedExamples()
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({
       tag: operation.tags?.[0] ?? '',
-      ...describe(context, method.toUpperCase(), path, operation),
+      ...describe(examples, method.toUpperCase(), path, operation),
     })),
   )
   return (document.tags ?? []).map(({ name, description = name }) => ({
@@ -64,7 +73,7 @@ export function apiModel(document: ApiDocument, context: ExampleNames): ApiGroup
 }
 
 function describe(
-  context: ExampleNames,
+  examples: RecordedExamples,
   method: string,
   path: string,
   operation: Operation,
@@ -85,32 +94,43 @@ function describe(
     path,
     summary,
     description,
-    parameters: parameters.map(
-      ({ name, schema, required = false, description: about, ...each }) => ({
-        in: each.in,
-        example: String(validExample(context, name, schema)),
-        ...rowOf(name, about === undefined ? schema : { ...schema, description: about }, !required),
-      }),
-    ),
+    parameters: parameters.map((each) => ({
+      in: each.in,
+      example: String(examples.parameter(operationId, path, each)),
+      ...parameterRow(each),
+    })),
     body: bodiesOf(requestBody?.content),
     responses: successes.map(([status, response]) => ({
       status,
       description: response.description,
-      bodies: bodiesOf(response.content, (schema) => validExample(context, '', schema)),
+      bodies: bodiesOf(response.content, (type) =>
+        mediaExample(examples, operationId, status, type),
+      ),
     })),
     errors: operation['x-errors'] ?? [],
     apiKeyScope: operation['x-api-key-scope'] ?? null,
-    curl: curlExample(context, method, path, operation),
+    curl: curlExample(examples, method, path, operation),
   }
 }
 
-function bodiesOf(content: Content = {}, exampleOf?: (schema: Schema) => unknown): ApiBody[] {
-  return Object.entries(content).map(([type, { schema }]) => ({
-    type,
-    rows: rowsOf(schema),
-    example:
-      exampleOf !== undefined && type.endsWith('json')
-        ? JSON.stringify(exampleOf(schema), null, 2)
-        : null,
-  }))
+function parameterRow({ name, schema, required = false, description }: Parameter): SchemaRow {
+  const described = description === undefined ? schema : { ...schema, description }
+  return rowOf(name, described, !required)
+}
+
+function bodiesOf(content: Content = {}, exampleOf?: (type: string) => unknown): ApiBody[] {
+  return Object.entries(content).map(([type, { schema }]) => {
+    const value = type.endsWith('json') ? exampleOf?.(type) : undefined
+    const whole = value === undefined ? null : JSON.stringify(value, null, 2)
+    const isShortened = whole !== null && whole.length > MOST_CHARACTERS
+    const example = isShortened ? JSON.stringify(shortened(value), null, 2) : whole
+    return { type, rows: rowsOf(schema), example, isShortened }
+  })
+}
+
+/** Longer examples make a page slow, and are read by nobody. `/openapi.json` has them whole. */
+const MOST_CHARACTERS = 3000
+
+function shortened(value: unknown): unknown {
+  return Array.isArray(value) ? value.slice(0, 1).map(shortened) : mapMembers(value, shortened)
 }

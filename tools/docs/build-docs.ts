@@ -80,7 +80,7 @@ function contextOf(root: string): PageContext {
 
 async function readReference(features: Features): Promise<Reference> {
   const document = await collectOpenApi(features)
-  return { folder: apiFolder(features), document, groups: apiModel(document, STAND_IN_NAMES) }
+  return { folder: apiFolder(features), document, groups: apiModel(document) }
 }
 
 function mapOf({ groups, pages }: Book, api: DocsMap['api']): DocsMap {
@@ -134,9 +134,7 @@ function referenceOf(
 ): Files {
   return {
     [`${folder}/index.html`]: withVisitorSlot(views, views.apiIndexPage(context, map, groups)),
-    [`${folder}/openapi.json`]: withWholeElements(
-      JSON.stringify(publishOpenApi(document, STAND_IN_NAMES)),
-    ),
+    [`${folder}/openapi.json`]: withWholeElements(JSON.stringify(publishOpenApi(document))),
     [`${folder}/search.json`]: JSON.stringify(operationSections(groups)),
     ...Object.fromEntries(
       groups.map((group) => [
@@ -154,10 +152,10 @@ function withVisitorSlot({ accountLink }: Views, html: string): string {
   return before + SLOT + after
 }
 
-/** Where a text in a list is conditional, its whole element is. */
+/** Where a text in a list is conditional, its whole element is: a code, or the response of a status. */
 function withWholeElements(text: string): string {
   return text.replaceAll(
-    /("|<span>, <code>)(\ue011[^\ue012]*\ue012)(RATE_LIMITED)\ue013(",|<\/code><\/span>)/g,
+    /("429":\{"\$ref":"[\w#/]+|"|<span>, <code>)(\ue011[^\ue012]*\ue012)(\w+)\ue013("\},|",|<\/code><\/span>)/g,
     (_element, before: string, condition: string, code: string, after: string) =>
       `${condition}${before}${code}${after}\ue013`,
   )

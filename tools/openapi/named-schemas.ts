@@ -1,4 +1,11 @@
-import { type ApiDocument, isRecord, mapMembers, type Schema } from './openapi-types.ts'
+import {
+  type ApiDocument,
+  isRecord,
+  mapMembers,
+  type Operation,
+  type Schema,
+} from './openapi-types.ts'
+import { SCHEMA_NAMES } from './schema-names.ts'
 
 interface Found {
   readonly schema: Schema
@@ -18,13 +25,14 @@ export interface NamedSchemas {
 /** Moves schemas to components. Generated clients get a type with a name instead of a copy for each operation. */
 export function nameSchemas(document: ApiDocument): NamedSchemas {
   const found = new Map<string, Found>()
-  for (const operation of Object.values(document.paths).flatMap((each) => Object.values(each))) {
+  const { paths, webhooks = {}, responses: shared = {} } = document
+  for (const { content } of Object.values(shared)) collectBodies(found, 'Error', content)
+  const methods = [...Object.values(paths), ...Object.values(webhooks)]
+  for (const operation of methods.flatMap((each) => Object.values(each))) {
     const { operationId, requestBody, responses } = operation
     collectBodies(found, `${pascal(operationId)}Request`, requestBody?.content)
-    for (const [status, { content }] of Object.entries(responses)) {
-      const isError = status.endsWith('XX')
-      collectBodies(found, isError ? 'Error' : pascal(operationId), content)
-    }
+    for (const { content } of Object.values(responses))
+      collectBodies(found, pascal(operationId), content)
   }
   const names = assignNames(found)
   const reference = (value: unknown, isRoot: boolean): unknown => {
@@ -35,7 +43,12 @@ export function nameSchemas(document: ApiDocument): NamedSchemas {
   const schemas = [...names].map(([key, name]) => [name, reference(JSON.parse(key), true)])
   schemas.sort(([a], [b]) => String(a).localeCompare(String(b)))
   return {
-    document: { ...document, paths: reference(document.paths, false) as ApiDocument['paths'] },
+    document: {
+      ...document,
+      paths: reference(paths, false) as ApiDocument['paths'],
+      webhooks: reference(webhooks, false) as ApiDocument['paths'],
+      responses: reference(shared, false) as Operation['responses'],
+    },
     schemas: Object.fromEntries(schemas),
   }
 }
@@ -63,7 +76,7 @@ function collect(
     const key = keyOf(schema)
     const known = found.get(key) ?? { schema, names: [], uses: 0, isBody: false }
     found.set(key, known)
-    known.names.push(...names)
+    known.names.push(...(schema.title === undefined ? names : [schema.title]))
     known.uses += 1
     known.isBody ||= isBody
     // Its members are copies of those that are known.
@@ -85,10 +98,11 @@ function assignNames(found: ReadonlyMap<string, Found>): Map<string, string> {
   // Bodies first: their names come from operation ids.
   named.sort(([, a], [, b]) => Number(b.isBody) - Number(a.isBody))
   for (const [key, { names }] of named) {
-    const name = names.find((each) => !taken.has(each)) ?? `${names[0]}${taken.size}`
-    taken.add(name)
-    assigned.set(key, name)
+    const own = names.find((each) => !taken.has(each)) ?? `${names[0]}${taken.size}`
+    taken.add(own)
+    assigned.set(key, SCHEMA_NAMES[own] ?? own)
   }
+  if (new Set(assigned.values()).size < assigned.size) throw new Error('two schemas have one name')
   return assigned
 }
 

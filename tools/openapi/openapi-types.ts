@@ -2,6 +2,9 @@
 export interface ApiDocument {
   readonly tags?: readonly { readonly name: string; readonly description?: string }[]
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
+  readonly webhooks?: ApiDocument['paths']
+  /** Responses that operations share, before they become components. */
+  readonly responses?: Operation['responses']
   /** Only in the published document. */
   readonly components?: Readonly<Record<string, unknown>>
 }
@@ -36,6 +39,8 @@ export interface Parameter {
 export type Content = Readonly<Record<string, { readonly schema: Schema }>>
 
 export interface Schema {
+  /** Its name among the components. */
+  readonly title?: string
   readonly type?: string | readonly string[]
   readonly enum?: readonly unknown[]
   /** Only unions of objects. */

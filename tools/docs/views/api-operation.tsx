@@ -16,7 +16,7 @@ export function Operation({ operation }: { readonly operation: ApiOperation }) {
           <b>{method}</b> {path}
         </code>
       </p>
-      {description !== '' && <p>{description}</p>}
+      {description !== '' && <p>{withCode(description)}</p>}
       {apiKeyScope !== null && (
         <p>
           Needs a session, or an API key with the scope <code>{apiKeyScope}</code>.
@@ -80,7 +80,7 @@ interface BodyProps {
   readonly body: ApiBody
 }
 
-function Body({ heading, means, about, body: { type, rows, example } }: BodyProps) {
+function Body({ heading, means, about, body: { type, rows, example, isShortened } }: BodyProps) {
   return (
     <>
       <h3>
@@ -96,7 +96,7 @@ function Body({ heading, means, about, body: { type, rows, example } }: BodyProp
       )}
       {example !== null && (
         <>
-          <p>Example:</p>
+          <p>Example{isShortened && ', with one member of each list'}:</p>
           <ScrollingCode language="json">{example}</ScrollingCode>
         </>
       )}

@@ -3,15 +3,18 @@ import {
   errorSchema,
   identifySchema,
   lookupSchema,
+  parseAgentReference,
   parseIdentificationHeader,
 } from '@countersign/protocol'
+import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
+import type { Site } from '../base/site.ts'
 import { REVALIDATE } from '../http/caching.ts'
 import { allowAnyOrigin, answerPreflight } from '../http/cors.ts'
 import { type PlainDeps, plainAnswers } from '../http/plain-answers.ts'
 import { agentParam, publicRead } from '../http/public-read.ts'
 import type { AheadOfRouter, App } from '../http/server.ts'
-import { findAgent, findOrThrow, type ReadDeps } from './find-agent.ts'
+import { findOrThrow, type ReadDeps } from './find-agent.ts'
 import { identificationOf, lookupOf, lookupTag, lookupText } from './lookup.ts'
 
 export const LOOKUP_URL = '/api/v1/agent/:agent'
@@ -24,17 +27,33 @@ export function lookupRoute(app: App, deps: ReadDeps): void {
     schema: {
       operationId: 'lookup',
       summary: 'Look up an agent by DID, tail or public key',
+      description:
+        'The form with a public key is deprecated, and its answers have the `Deprecation` header (RFC 9745). Use the DID.',
       tags: ['check'],
       params: agentParam('agent'),
       response: { 200: lookupSchema(deps.site.naming) },
     },
     handler: async (params: { agent: string }, reply) => {
-      const view = await findAgent(deps, params.agent)
+      const reference = parseAgentReference(deps.site.naming, params.agent)
+      if (reference.kind === 'key') markDeprecated(reply, deps.site)
+      const view = await findOrThrow(deps, reference)
       const lookup = lookupOf(deps.site, view, deps.now())
       reply.header('etag', `"${lookupTag(lookup, view)}"`)
       return lookup
     },
   })
+}
+
+/** When the lookup by public key was deprecated (contract 4.2): with the first release. Unix seconds. */
+const DEPRECATED_AT = Date.UTC(2026, 10, 21) / 1000
+
+/** RFC 9745. The link leads to people's documentation of what to use instead. */
+function markDeprecated(reply: FastifyReply, { baseUrl }: Site): void {
+  const about = new URL('/docs/contract-endpoints', baseUrl)
+  reply
+    .header('deprecation', `@${DEPRECATED_AT}`)
+    .header('link', `<${about}>; rel="deprecation"; type="text/html"`)
+    .header('access-control-expose-headers', 'ETag, Deprecation, Link')
 }
 
 export interface PlainLookupDeps extends Omit<PlainDeps, 'naming'> {

@@ -153,7 +153,7 @@ test('the HTTP reference has what the settings of the service add', async (t) =>
     text.test((await ask(service, path)).text)
   for (const [path, text] of [
     ['/docs/api/owner', /aria-labelledby="signUp">(?:(?!<\/article>).)*<code>RATE_LIMITED</s],
-    ['/openapi.json', /"#\/components\/responses\/ClientErrorWithRateLimit"/],
+    ['/openapi.json', /"\/api\/sign-up":(?:(?!"\/api\/sign-up\/).)*"429":/s],
     ['/openapi.json', /"\/witness"/],
     ['/docs/api/check', /aria-labelledby="addCheckpoint"/],
     ['/docs/search?q=witness', /href="\/docs\/api\/check#witness"/],

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { ERROR_STATUS, type ErrorCode, type ErrorEnvelope } from '@countersign/protocol'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { ask } from '../../../../../test/support/ask.ts'
 import { newKey } from '../../../../../test/support/key.ts'
@@ -73,12 +74,22 @@ test('every schema in /openapi.json is a valid JSON Schema, and every path param
   }
 })
 
-test('every operation declares its errors, and every cacheable one 304', async (t) => {
+test('every operation has a response for each status of its codes, and every cacheable one 304', async (t) => {
   const service = await startTestService(t)
   const { document } = await openApiOf(service)
   for (const [path, operations] of Object.entries(document.paths)) {
-    for (const { responses } of Object.values(operations)) {
-      assert.ok('4XX' in responses && '5XX' in responses, path)
+    for (const { responses, 'x-errors': codes = [] } of Object.values(operations)) {
+      const told = [...codes, 'METHOD_NOT_ALLOWED'] as ErrorCode[]
+      const refusals = Object.entries(responses).filter(([, each]) => examplesIn(each).length > 0)
+      const examples = refusals.flatMap(([status, each]) =>
+        examplesIn(each).map(([code, { value }]) => {
+          assert.equal(value.error.code, code)
+          return `${status} ${code}`
+        }),
+      )
+      const expected = told.map((code) => `${ERROR_STATUS[code]} ${code}`)
+      assert.deepEqual(examples.toSorted(), expected.toSorted(), path)
+      assert.ok(!Object.keys(responses).some((status) => status.endsWith('XX')), path)
     }
   }
   // Responses to owners are not cacheable.
@@ -88,6 +99,12 @@ test('every operation declares its errors, and every cacheable one 304', async (
   assert.ok(kept.length >= 10)
   for (const [path, { get }] of kept) assert.ok('304' in (get?.responses ?? {}), path)
 })
+
+/** The refusals that a response has examples of, by code. */
+function examplesIn(response: unknown): [string, { value: ErrorEnvelope }][] {
+  const { content } = response as { content?: Record<string, { examples?: object }> }
+  return Object.entries(content?.['application/json']?.examples ?? {})
+}
 
 test('body schemas accept and refuse the same bodies as the service', async (t) => {
   const openApi = await openApiOf(await startTestService(t))
@@ -110,7 +127,10 @@ test('/openapi.json uses the names of the deployment', async (t) => {
   const service = await startTestService(t, { SHORT_NAME: 'acme', ID_HEADER: 'AcmeID' })
   const { document } = await openApiOf(service)
   const text = JSON.stringify(document)
-  assert.doesNotMatch(text, /svc|ServiceID/)
+  // Not what is by chance in a signature.
+  const found = [...text.matchAll(/(?<![\w+/-])svc(?=[:-])|svcDid|ServiceID/g)]
+  const told = found.map(({ index }) => text.slice(index - 40, index + 40))
+  assert.deepEqual(told, [])
   assert.match(text, /acmeDid/)
   assert.ok('/agent/acme/agent/{tail}/did.json' in document.paths)
 })

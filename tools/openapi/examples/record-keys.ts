@@ -1,0 +1,74 @@
+import {
+  recoveryBody,
+  renounceBody,
+  reportBody,
+  rotationBody,
+  vetoBody,
+} from '../../../test/support/key-operations.ts'
+import { fixedKey, passTime } from './example-service.ts'
+import type { Agents } from './record-agents.ts'
+import { agentPath, EXAMPLE_SERVICE, ownAgentPath, type World } from './world.ts'
+
+/** Keys that are replaced, lost, stolen and given up. */
+export async function recordKeys(world: World, agents: Agents): Promise<void> {
+  await recordRotation(world, agents)
+  await recordRecovery(world, agents)
+  await recordEnds(world, agents)
+}
+
+const signed = () => ({ issuedAt: passTime(0) })
+
+/** The travel assistant changes its key. */
+async function recordRotation({ anyone, ada }: World, { travel }: Agents): Promise<void> {
+  const { did, key } = travel
+  const path = `${agentPath(travel)}/keys`
+  const next = fixedKey('travel-assistant 2')
+  const body = rotationBody(EXAMPLE_SERVICE, did, { old: key, next, sequence: 2 }, signed())
+  await anyone.record('rotateKey', 'POST', path, { body })
+  await ada.record('agentLogOpenings', 'GET', `${ownAgentPath(travel)}/log`)
+}
+
+/** The key of Minutes is lost, it seems; then it is not. */
+async function recordRecovery({ anyone, ada }: World, { minutes }: Agents): Promise<void> {
+  const own = `${ownAgentPath(minutes)}/recovery`
+  const { did, key } = minutes
+  await ada.record('reactivateAgent', 'POST', `${ownAgentPath(minutes)}/reactivate`, {
+    body: { reason: 'review_passed' },
+  })
+  const started = await ada.record('startRecovery', 'POST', own, {
+    body: { reason: 'key_lost' },
+    status: 201,
+  })
+  const next = fixedKey('minutes 2')
+  const token = started.recoveryToken as string
+  await anyone.record('recoverKey', 'POST', `${agentPath(minutes)}/recover`, {
+    body: recoveryBody(EXAMPLE_SERVICE, did, { token, next, sequence: 2 }, signed()),
+  })
+  await anyone.record('vetoRecovery', 'POST', `${agentPath(minutes)}/recovery/veto`, {
+    body: vetoBody(EXAMPLE_SERVICE, did, { old: key, sequence: 1 }, signed()),
+  })
+  await ada.send('POST', own, { body: { reason: 'key_lost' }, status: 201 })
+  await ada.record('reissueRecoveryToken', 'POST', `${own}/token`, { body: {}, status: 201 })
+  await ada.record('cancelRecovery', 'DELETE', own, { status: 204 })
+}
+
+/** What ends keys and agents. */
+async function recordEnds({ anyone, ada }: World, agents: Agents): Promise<void> {
+  const { travel, minutes } = agents
+  await anyone.record('renounce', 'POST', `${agentPath(minutes)}/renounce`, {
+    body: renounceBody(EXAMPLE_SERVICE, minutes.did, { old: minutes.key, sequence: 1 }, signed()),
+  })
+  await ada.record('contestKeys', 'POST', `${ownAgentPath(travel)}/keys/contest`, {
+    body: { sequence: 1, reason: 'key_compromised' },
+  })
+  const stolen = { old: travel.key, sequence: 1 }
+  await anyone.record('reportKey', 'POST', `${agentPath(travel)}/keys/compromised`, {
+    body: reportBody(EXAMPLE_SERVICE, travel.did, stolen, signed()),
+  })
+  await ada.record('reportOwnKey', 'POST', `${ownAgentPath(minutes)}/keys/compromised`, {
+    body: { sequence: 1 },
+  })
+  await ada.record('revokeAllAgents', 'POST', '/api/account/agents/revoke-all', {
+    body: { username: 'ada', reason: 'retired' },
+  })
+}
