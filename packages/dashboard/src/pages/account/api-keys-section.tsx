@@ -15,7 +15,8 @@ import { RevokeApiKeyDialog } from './revoke-api-key-dialog.tsx'
 const SCOPE_TEXTS: Readonly<Record<ApiKeyScope, string>> = {
   'agents:read': 'Read agents, channels, and the account’s activity',
   'agents:write': 'Change names, descriptions and pictures of agents',
-  'agents:status': 'Suspend, reactivate and revoke agents',
+  'agents:status': 'Suspend and reactivate agents',
+  'agents:revoke': 'Revoke agents and report their keys as compromised, which cannot be undone',
   'claim_tokens:create': 'Create claim tokens',
   'channels:write': 'Add, check and remove channels',
   'webhooks:read': 'Read webhook endpoints and their delivery logs',
