@@ -129,7 +129,10 @@ for (const status of ['suspended', 'revoked'] as const) {
 
     assert.equal(code, 200)
     const text = textOf(html)
-    assert.match(metaOf(html, 'title'), new RegExp(`^${status.toUpperCase()}: Courier`))
+    assert.match(
+      metaOf(html, 'title'),
+      new RegExp(`^${status.toUpperCase()}: agent named “Courier” `),
+    )
     assert.match(metaOf(html, 'description'), new RegExp(`is ${status} since .* Do not rely on it`))
     assert.match(metaOf(html, 'og:title'), new RegExp(`^${status.toUpperCase()}`))
     assert.match(html, /<body class="bg-(warn|bad)-wash/)
@@ -141,6 +144,35 @@ for (const status of ['suspended', 'revoked'] as const) {
     assert.equal(jsonLdOf(html).certificationStatus, 'https://schema.org/CertificationInactive')
   })
 }
+
+test('titles and link previews show a name as the name of an agent, beside its owner', async (t) => {
+  const service = await startTestService(t)
+  const [verified, unverified] = [
+    await service.operator.addVerifiedOwner('ada', 'high'),
+    await service.operator.addVerifiedOwner('grace', 'high'),
+  ]
+  for (const [ownerId, owner] of [
+    [verified, 'owner verified by In person'],
+    [unverified, 'owner not verified'],
+  ] as const) {
+    const did = await claimAgent(service, ownerId)
+    await giveProfile(service, did, { displayName: 'Verified by “Stripe”' })
+    if (ownerId === unverified) {
+      await service.operator.db.write(async (tx) => {
+        await tx.db.deleteFrom('identity_verifications').where('owner_id', '=', ownerId).execute()
+        const event = { seq: tx.nextSeq(), at: Date.now(), tail: null, ownerId, payload: {} }
+        await appendEvent(tx, { ...event, type: 'owner.updated' })
+      })
+    }
+    const html = (await ask(service, `/agent/${did}`)).text
+    for (const name of ['title', 'og:title', 'og:image:alt'])
+      assert.ok(
+        metaOf(html, name).startsWith(`Agent named “Verified by ’Stripe’”, ${owner}: `),
+        name,
+      )
+    assert.match(metaOf(html, 'og:description'), /^The agent named “Verified by ’Stripe’” holds /)
+  }
+})
 
 test('a certificate page uses the names of the deployment and no default names', async (t) => {
   const service = await startTestService(t, {
