@@ -7,6 +7,7 @@ import { untilLogged } from '../../../../test/support/log-client.ts'
 import { giveOwnerName, giveProfile } from '../../../../test/support/profile.ts'
 import { claimAgent, startTestService } from '../../../../test/support/service.ts'
 import { setStatus } from '../../../../test/support/set-status.ts'
+import { until } from '../../../../test/support/until.ts'
 import { cliPackage } from '../../src/base/packages.ts'
 import { appendEvent } from '../../src/database/event-table.ts'
 import { jsonLdOf, metaOf, textOf } from './support/html.ts'
@@ -164,7 +165,10 @@ test('titles and link previews show a name as the name of an agent, beside its o
         await appendEvent(tx, { ...event, type: 'owner.updated' })
       })
     }
-    const html = (await ask(service, `/agent/${did}`)).text
+    // The service follows what another connection has written.
+    const read = async () => (await ask(service, `/agent/${did}`)).text
+    await until(async () => metaOf(await read(), 'title').includes(owner))
+    const html = await read()
     for (const name of ['title', 'og:title', 'og:image:alt'])
       assert.ok(
         metaOf(html, name).startsWith(`Agent named “Verified by ’Stripe’”, ${owner}: `),
