@@ -19,6 +19,7 @@ const PACKAGES = {
   python3: 'python3',
   'redis-server': 'redis-server',
   ruby: 'ruby',
+  script: 'bsdutils',
   strace: 'strace',
   'systemd-analyze': 'systemd',
 } as const

@@ -41,6 +41,8 @@ const FURTHER: Readonly<Record<string, readonly ErrorCode[]>> = {
     ...(['UNAUTHENTICATED', 'INVALID_SIGNATURE', 'FORBIDDEN', 'AGENT_NOT_ACTIVE'] as const),
     ...(['CONFLICT', 'RATE_LIMITED'] as const),
   ],
+  revokeAgent: ['RATE_LIMITED'],
+  reportOwnKey: ['CONFLICT', 'RATE_LIMITED'],
   testWebhook: ['RATE_LIMITED'],
   redeliverWebhook: ['CONFLICT', 'RATE_LIMITED'],
   rotateKey: ['INVALID_SIGNATURE', 'KEY_ALREADY_CLAIMED', 'AGENT_NOT_ACTIVE', 'CONFLICT'],

@@ -5,6 +5,7 @@ export const API_KEY_SCOPES = [
   'agents:read',
   'agents:write',
   'agents:status',
+  'agents:revoke',
   'claim_tokens:create',
   'channels:write',
   'webhooks:read',

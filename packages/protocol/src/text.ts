@@ -1,5 +1,3 @@
-import { CodedError } from './errors.ts'
-
 /** `agentId`: 1 to 128 code points, well-formed, without control characters. Compared byte for byte, never normalised. */
 export const AGENT_ID_PATTERN = /^[^\p{Cc}\p{Cs}]{1,128}$/u
 /** `challenge`: not empty, well-formed, without U+0000. Its length in bytes is checked separately. */
@@ -39,17 +37,4 @@ export function imitationIn(text: string): 'check marks' | 'seals' | 'invisible 
   if (CHECK_MARK.test(text)) return 'check marks'
   if (SEAL.test(text)) return 'seals'
   return INVISIBLE.test(text) ? 'invisible characters' : null
-}
-
-/**
- * @param field for the message, such as `A display name`
- * @throws CodedError VALIDATION_ERROR if the text contains check marks, seals or invisible characters
- */
-export function assertNoImitation(field: string, text: string): void {
-  const found = imitationIn(text)
-  if (found === null) return
-  throw new CodedError(
-    'VALIDATION_ERROR',
-    `${field} must not contain ${found}, because it could look like a verification. Remove them.`,
-  )
 }

@@ -1,10 +1,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { AGENT_ID_PATTERN, DISPLAY_NAME_PATTERN, USERNAME_PATTERN, utf8 } from '../src/index.ts'
+import {
+  AGENT_ID_PATTERN,
+  assertHonestDescription,
+  CodedError,
+  DISPLAY_NAME_PATTERN,
+  nameImitationIn,
+  USERNAME_PATTERN,
+  utf8,
+} from '../src/index.ts'
 import { forEachCase, readVectors, type TextCase, textOf } from './support/vectors.ts'
 
-type Noun = 'agentId' | 'username' | 'displayName'
+type Noun = 'agentId' | 'username' | 'displayName' | 'publicName' | 'description'
 const vectors = readVectors<Record<Noun, { valid: TextCase[]; invalid: TextCase[] }>>('text.json')
 
 for (const [noun, pattern] of [
@@ -20,6 +28,38 @@ for (const [noun, pattern] of [
     forEachCase(vectors[noun].invalid, (each) => assert.equal(pattern.test(textOf(each)), false))
   })
 }
+
+test('publicName: names that imitate a verification or mix scripts are refused, others are not', () => {
+  const { valid, invalid } = vectors.publicName
+  forEachCase(valid, (each) => assert.equal(nameImitationIn(textOf(each)), null))
+  forEachCase(invalid, (each) => assert.notEqual(nameImitationIn(textOf(each)), null))
+})
+
+test('description: claims and seals are refused; names of others and emoji are not', () => {
+  const { valid, invalid } = vectors.description
+  forEachCase(valid, (each) => assertHonestDescription('It', textOf(each)))
+  forEachCase(invalid, (each) =>
+    assert.throws(() => assertHonestDescription('It', textOf(each)), CodedError),
+  )
+})
+
+test('reserved names are refused in names: long ones anywhere, short ones as whole words', () => {
+  const reserved = ['ServiceID', 'Stripe Identity', 'eID', '?']
+  for (const name of [
+    'ServiceID support',
+    'serviceid',
+    'MyServiceIDBot',
+    'Service ID',
+    '\u0455ervice-1D',
+    'Agent of stripe identity',
+    'The eID agent',
+  ]) {
+    assert.notEqual(nameImitationIn(name, reserved), null, name)
+  }
+  for (const name of ['Stripe payouts', 'Identity helper', 'Reid', 'Reidentify', 'Service 1']) {
+    assert.equal(nameImitationIn(name, reserved), null, name)
+  }
+})
 
 /** The C0 and C1 controls and DEL. */
 function isControl(point: string): boolean {

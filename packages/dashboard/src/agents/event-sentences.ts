@@ -60,7 +60,12 @@ const SENTENCES: Readonly<
       ? 'New recovery codes were created. The old ones no longer work.'
       : `${signInMethod(payload)} added.`,
   'owner.sign_in_method_removed': (payload) => `${signInMethod(payload)} removed.`,
-  'owner.grant_issuer_created': ({ name }) => `Grant issuer “${name}” created.`,
+  'owner.webhook_created': (payload) =>
+    `Webhook endpoint at ${payload.host} added${byKey(payload)}.`,
+  'owner.webhook_changed': (payload) =>
+    `Webhook endpoint moved to ${payload.host}${byKey(payload)}.`,
+  'owner.grant_issuer_created': (payload) =>
+    `Grant issuer “${payload.name}” created${byKey(payload)}.`,
   'owner.grant_issuer_deleted': ({ name }) => `Grant issuer “${name}” deleted.`,
   'owner.grant_issuer_assigned': ({ agent }) => `${agent} was assigned to a grant issuer.`,
   'owner.grant_issuer_unassigned': ({ agent }) => `${agent} gets no more grants.`,
@@ -68,6 +73,10 @@ const SENTENCES: Readonly<
     `${agent} got its first grant for the authorization server ${audience}.`,
   'owner.api_key_created': (payload) => `API key created.${scopesClause(payload)}`,
   'owner.api_key_revoked': (payload) => `API key revoked.${scopesClause(payload)}`,
+}
+
+function byKey({ apiKey }: Payload): string {
+  return typeof apiKey === 'string' ? ' with an API key' : ''
 }
 
 function by(provider: unknown): string {

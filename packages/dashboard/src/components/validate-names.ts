@@ -1,7 +1,9 @@
 import {
   CodedError,
+  claimIn,
   DISPLAY_NAME_PATTERN,
   imitationIn,
+  nameImitationIn,
   requireUsername,
 } from '@countersign/protocol'
 
@@ -22,13 +24,17 @@ export function usernameError(username: string, shortName: string): string | nul
 
 /** @returns the mistake as a sentence; null if there is none */
 export function displayNameError(name: string): string | null {
-  if (DISPLAY_NAME_PATTERN.test(name)) return imitationError(name)
+  if (DISPLAY_NAME_PATTERN.test(name)) return imitationError(nameImitationIn(name))
   return name.trim() === '' ? 'Enter a name.' : 'Use at most 64 characters, without invisible ones.'
 }
 
-/** @returns a sentence if the text contains check marks, seals or invisible characters; else null */
-export function imitationError(text: string): string | null {
-  const found = imitationIn(text)
+/** @returns the mistake as a sentence; null if there is none */
+export function descriptionImitation(text: string): string | null {
+  const claim = claimIn(text)
+  return imitationError(imitationIn(text) ?? (claim && `the word “${claim}”`))
+}
+
+function imitationError(found: string | null): string | null {
   return found === null
     ? null
     : `Remove the ${found}. People could mistake them for a verification.`

@@ -20,6 +20,7 @@ export const SECURITY_KINDS = [
   'email_address_removed',
   'verification_removed',
   'api_key_created',
+  'access_changed',
 ] as const
 
 /** Every kind of notification. Only ever extended, because kinds are stored. */

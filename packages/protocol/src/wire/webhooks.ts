@@ -16,9 +16,12 @@ export const WEBHOOK_STATES = ['active', 'paused', 'disabled'] as const
 /** The state of an endpoint. */
 export type WebhookState = (typeof WEBHOOK_STATES)[number]
 
-/** Why the service has disabled an endpoint: it answered 410, failed for 5 days, or too many deliveries waited. */
-export const WEBHOOK_DISABLED_REASONS = ['gone', 'failing', 'backlog'] as const
-/** Why the service has disabled an endpoint. */
+/**
+ * Why an endpoint is disabled: it answered 410, failed for 5 days, too many deliveries waited, or its owner revoked the API key
+ * that created it.
+ */
+export const WEBHOOK_DISABLED_REASONS = ['gone', 'failing', 'backlog', 'key_revoked'] as const
+/** Why an endpoint is disabled. */
 export type WebhookDisabledReason = (typeof WEBHOOK_DISABLED_REASONS)[number]
 
 /** `pending`: waits for its turn or for the next attempt. `failed`: given up. */
@@ -53,9 +56,14 @@ export const webhookSchema = () =>
       disabledReason: Type.Unsafe<WebhookDisabledReason | null>({
         type: ['string', 'null'],
         enum: [...WEBHOOK_DISABLED_REASONS, null],
-        description: 'why the service has disabled it; else null',
+        description: 'why it is disabled; else null',
       }),
       createdAt: timestamp(),
+      createdByKey: nullable(
+        Type.String({
+          description: 'the id of the API key that created it or gave it its URL; null: none did',
+        }),
+      ),
       previousSecretUntil: nullable({
         ...timestamp(),
         description:

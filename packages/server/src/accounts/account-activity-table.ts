@@ -10,6 +10,9 @@ type AccountActivityType =
   | 'owner.sessions_ended'
   | 'owner.sign_in_method_added'
   | 'owner.sign_in_method_removed'
+  | 'owner.webhook_created'
+  /** It has another URL. */
+  | 'owner.webhook_changed'
   | 'owner.grant_issuer_created'
   | 'owner.grant_issuer_deleted'
   | 'owner.grant_issuer_assigned'

@@ -42,6 +42,17 @@ export function providerLabel({ providerLabels }: Site, provider: string): strin
   return providerLabels.get(provider) ?? BUILT_IN_LABELS[provider] ?? provider
 }
 
+/** Names that owners must not give to themselves or their agents: of the service, and of its identity providers. */
+export function reservedNames({
+  serviceName,
+  site,
+}: {
+  readonly serviceName: string
+  readonly site: Site
+}): string[] {
+  return [serviceName, ...site.providerLabels.values()]
+}
+
 /** The providers for development, which accept any name. No operator can configure another provider under these ids. */
 export const DEVELOPMENT_LABELS = {
   'dev-low': 'Development, low assurance',

@@ -5,13 +5,14 @@ import { providerWebhookRoute } from './identity/provider-webhook-routes.ts'
 import { EXPIRE_VERIFICATION, expireVerification } from './identity/record-verification.ts'
 import { accountRoutes } from './owners/account-routes.ts'
 import { apiKeyRoutes } from './owners/api-key-routes.ts'
+import type { KeyRemains } from './owners/api-keys.ts'
 import type { OwnersPart } from './owners/owner-routes.ts'
 import { signInRoutes } from './owners/sign-in-routes.ts'
 import type { OwnerDeps } from './providers/providers.ts'
 import { FREE_USERNAMES, freeUsernames } from './username-quarantine.ts'
 
 /** Accounts of owners: sign-up and sign-in, API keys, identity verifications. */
-export function openAccounts(deps: PartDeps & OwnerDeps & OverviewDeps): OwnersPart {
+export function openAccounts(deps: PartDeps & OwnerDeps & OverviewDeps & KeyRemains): OwnersPart {
   return {
     routes: (app) => providerWebhookRoute(app, deps),
     ownerRoutes(app, owners) {

@@ -14,7 +14,8 @@ export interface Pepper {
   derive(purpose: string): Uint8Array
 }
 
-const PEPPER = 'identity-pepper'
+/** The file of the pepper. */
+export const PEPPER = 'identity-pepper'
 
 /**
  * Reads the pepper of a data directory. Creates it if it does not exist: 32 random bytes, file mode 0600.

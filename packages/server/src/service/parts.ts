@@ -15,6 +15,7 @@ import { openLog } from '../log/part.ts'
 import type { Pages } from '../pages/load-pages.ts'
 import { openPages } from '../pages/part.ts'
 import { openStatements } from '../statements/part.ts'
+import { disableWebhooksOfKey } from '../webhooks/disable.ts'
 import { openWebhooks } from '../webhooks/part.ts'
 import { serveOwners } from './owner-scope.ts'
 import { openPrivacy } from './privacy/part.ts'
@@ -45,7 +46,9 @@ export async function openParts(
   const log = await opened.open(openLog(deps))
   const cosigning = await opened.open(openCosigning(deps))
   const statements = await opened.open(openStatements(deps, log))
-  const accounts = await opened.open(openAccounts({ ...deps, channelsOfActiveAgents }))
+  const accounts = await opened.open(
+    openAccounts({ ...deps, channelsOfActiveAgents, disableWebhooksOfKey }),
+  )
   const pages = await opened.open(openPages(deps, agents, log))
   const privacy = await opened.open(openPrivacy(deps))
   const withOwnerRoutes = [

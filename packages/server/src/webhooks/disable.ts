@@ -1,7 +1,7 @@
 import type { WebhookDisabledReason } from '@countersign/protocol'
 import { appendNotification } from '../accounts/notifications/notify-owner.ts'
 import type { Tx } from '../database/database.ts'
-import { disableEndpoint } from './endpoint-table.ts'
+import { disableEndpoint, endpointsOf } from './endpoint-table.ts'
 
 /**
  * Disables an endpoint and notifies its owner. What waits stays, so that it is delivered if the owner activates it again.
@@ -25,4 +25,11 @@ export async function disable(
     })
   }
   return true
+}
+
+/** Disables the endpoints that an API key created or gave their URL. Their owner asked for it, so no notification follows. */
+export async function disableWebhooksOfKey(tx: Tx, ownerId: number, apiKey: string): Promise<void> {
+  for (const { id, created_by_key } of await endpointsOf(tx.db, ownerId)) {
+    if (created_by_key === apiKey) await disableEndpoint(tx, id, 'key_revoked')
+  }
 }

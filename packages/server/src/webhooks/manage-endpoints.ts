@@ -10,6 +10,7 @@ import {
   type WebhookPatch,
   type Webhooks,
 } from '@countersign/protocol'
+import { type Caller, notifyOfAccess } from '../accounts/notify-of-access.ts'
 import { assertOwnerNotSuspended } from '../accounts/owner-suspension.ts'
 import { ownerById } from '../accounts/owner-table.ts'
 import { timestamp } from '../base/timestamp.ts'
@@ -47,6 +48,9 @@ const DEFAULT_OVERLAP_HOURS = 24
 /** Whose endpoints: an owner's, or null for the operator's. */
 type Whose = number | null
 
+/** Who changes an endpoint: an owner, or null for the operator. */
+type By = Caller | null
+
 /** The endpoints of an owner or of the operator, newest first, and the key that verifies their deliveries. */
 export async function listEndpoints(
   { db, webhookKey, now }: Pick<WebhookDeps, 'db' | 'webhookKey' | 'now'>,
@@ -66,16 +70,17 @@ export async function describeEndpoints(db: Db, whose: Whose, at: number): Promi
 }
 
 /**
- * Creates an endpoint. It gets the events from now on. The response is the only place where its secret appears.
+ * Creates an endpoint, and notifies its owner. It gets the events from now on. The response is the only place where its secret appears.
  * @throws CodedError VALIDATION_ERROR if the service may not send to the URL, FORBIDDEN if the owner is suspended,
  *   UNAUTHENTICATED if the account was deleted, CONFLICT if they have 10 endpoints already
  */
 export async function createEndpoint(
   deps: WebhookDeps,
-  whose: Whose,
+  by: By,
   { url, eventTypes = null }: NewWebhook,
 ): Promise<CreatedWebhook> {
   const { db, now, randomBytes } = deps
+  const whose = by?.ownerId ?? null
   const target = await checkedUrl(deps, url)
   const [id, salt] = [`wh_${randomText(randomBytes)}`, randomText(randomBytes)]
   const row = await db.write(async (tx) => {
@@ -90,6 +95,7 @@ export async function createEndpoint(
       id,
       owner_id: whose,
       url: target,
+      created_by_key: by?.apiKey ?? null,
       types: typesText(eventTypes),
       secret_salt: salt,
       previous_salt: null,
@@ -106,6 +112,7 @@ export async function createEndpoint(
       held_until: 0,
     }
     await insertEndpoint(tx, inserted)
+    await notifyOfUrl(tx, by, 'owner.webhook_created', inserted, now())
     return inserted
   })
   return withSecret(deps, row)
@@ -154,30 +161,45 @@ function randomText(randomBytes: WebhookDeps['randomBytes']): string {
 }
 
 /**
- * Changes an endpoint. After a new URL or an activation, what waits is due at once.
+ * Changes an endpoint, and notifies its owner of a new URL. After a new URL or an activation, what waits is due at once.
  * @throws CodedError NOT_FOUND, VALIDATION_ERROR if the service may not send to the URL, FORBIDDEN if the owner is suspended
  */
 export async function changeEndpoint(
   deps: Pick<WebhookDeps, 'db' | 'now' | 'sender'>,
-  whose: Whose,
+  by: By,
   id: string,
   { url, eventTypes, state }: WebhookPatch,
 ): Promise<Webhook> {
   const { db } = deps
+  const whose = by?.ownerId ?? null
   await requireEndpoint(db.read, whose, id)
   const target = url === undefined ? undefined : await checkedUrl(deps, url)
   const row = await db.write(async (tx) => {
     if (whose !== null) await assertMayChange(tx.db, whose)
     const before = await requireEndpoint(tx.db, whose, id)
+    const isMoved = target !== undefined && target !== before.url
     await updateEndpoint(tx, id, {
-      ...(target === undefined ? {} : { url: target }),
+      ...(isMoved ? { url: target, created_by_key: by?.apiKey ?? null } : {}),
       ...(eventTypes === undefined ? {} : { types: typesText(eventTypes) }),
       ...(state === undefined ? {} : await stateChange(tx, before, state)),
       ...(target === undefined && state !== 'active' ? {} : STARTED_AGAIN),
     })
-    return requireEndpoint(tx.db, whose, id)
+    const changed = await requireEndpoint(tx.db, whose, id)
+    if (isMoved) await notifyOfUrl(tx, by, 'owner.webhook_changed', changed, deps.now())
+    return changed
   })
   return describeEndpoint(db.read, row, deps.now())
+}
+
+async function notifyOfUrl(
+  tx: Tx,
+  by: By,
+  type: 'owner.webhook_created' | 'owner.webhook_changed',
+  { id, url }: WebhookEndpointRow,
+  at: number,
+): Promise<void> {
+  if (by === null) return
+  await notifyOfAccess(tx, by, { type, webhook: id, host: new URL(url).host }, at)
 }
 
 /** Earlier failures do not count. A turn in progress ends with its current attempt. */
@@ -268,6 +290,7 @@ async function describeEndpoint(db: Db, row: WebhookEndpointRow, at: number): Pr
     state: row.state,
     disabledReason: row.disabled_reason,
     createdAt: timestamp(row.created_at),
+    createdByKey: row.created_by_key,
     previousSecretUntil: timestampOrNull(previousSecretUntil(row, at)),
     failingSince: timestampOrNull(row.failing_since),
     lastDeliveredAt: timestampOrNull(row.delivered_at),

@@ -6,8 +6,8 @@ import {
 } from '@countersign/protocol'
 import type { Tx } from '../database/database.ts'
 import type { WebhookDeliveryRow, WebhookEndpointRow } from '../database/schema/webhook-rows.ts'
-import { emissionInterval, type Rate } from '../http/limits/quota.ts'
-import { deleteFullQuotas, takeFromQuota } from '../http/limits/rate-count-table.ts'
+import { takeFromFixedQuota } from '../http/limits/fixed-quota.ts'
+import type { Rate } from '../http/limits/quota.ts'
 import { type Attempt, attempt, resultRow } from './attempt.ts'
 import { describeDelivery } from './delivery-log.ts'
 import { deliveryById, insertAttempted, type NewDelivery, recordAttempt } from './delivery-table.ts'
@@ -104,18 +104,15 @@ async function takeFromManualQuota(
   ownerId: number,
 ): Promise<void> {
   const key = pepper.authenticate('webhook-quota', `owner ${ownerId}`)
-  const isTaken = await db.write(async (tx) => {
+  const { isAllowed, retryMs } = await db.write(async (tx) => {
     await assertMayChange(tx.db, ownerId)
-    const at = now()
-    await deleteFullQuotas(tx, at)
-    const taking = { now: at, cost: emissionInterval(MANUAL_RATE), window: MANUAL_RATE.windowMs }
-    return (await takeFromQuota(tx, key, taking)).taken === 1
+    return takeFromFixedQuota(tx, key, MANUAL_RATE, now())
   })
-  if (isTaken) return
+  if (isAllowed) return
   throw new CodedError(
     'RATE_LIMITED',
     'Too many deliveries were sent by hand in the last hour. Try again in 2 minutes.',
-    { retryAfterSeconds: emissionInterval(MANUAL_RATE) / 1000 },
+    { retryAfterSeconds: Math.ceil(retryMs / 1000) },
   )
 }
 

@@ -55,29 +55,33 @@ export function webhookRoutes(
   app.post('/api/account/webhooks', {
     schema: ownerSchema({
       operationId: 'createWebhook',
-      summary: 'Create a webhook endpoint, for events from now on',
+      summary:
+        'Create a webhook endpoint, for events from now on; a session needs a recent sign-in',
       ...forApiKeys('webhooks:write'),
       body: newWebhookSchema(),
       response: { 201: createdWebhookSchema() },
     }),
     handler: async (request, reply) => {
-      const { ownerId } = await authenticator.owner(request)
-      return reply.code(201).send(await createEndpoint(deps, ownerId, request.body))
+      const by = await authenticator.recentOwner(request)
+      return reply.code(201).send(await createEndpoint(deps, by, request.body))
     },
   })
 
   app.patch('/api/account/webhooks/:id', {
     schema: ownerSchema({
       operationId: 'changeWebhook',
-      summary: 'Change, pause or activate a webhook endpoint',
+      summary:
+        'Change, pause or activate a webhook endpoint; in a session, a new URL needs a recent sign-in',
       ...forApiKeys('webhooks:write'),
       params: endpointParams(),
       body: webhookPatchSchema(),
       response: { 200: webhookSchema() },
     }),
     handler: async (request) => {
-      const { ownerId } = await authenticator.owner(request)
-      return changeEndpoint(deps, ownerId, request.params.id, request.body)
+      const { params, body } = request
+      const isMove = body.url !== undefined
+      const by = await (isMove ? authenticator.recentOwner(request) : authenticator.owner(request))
+      return changeEndpoint(deps, by, params.id, body)
     },
   })
 

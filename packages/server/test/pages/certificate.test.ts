@@ -7,6 +7,7 @@ import { untilLogged } from '../../../../test/support/log-client.ts'
 import { giveOwnerName, giveProfile } from '../../../../test/support/profile.ts'
 import { claimAgent, startTestService } from '../../../../test/support/service.ts'
 import { setStatus } from '../../../../test/support/set-status.ts'
+import { until } from '../../../../test/support/until.ts'
 import { cliPackage } from '../../src/base/packages.ts'
 import { appendEvent } from '../../src/database/event-table.ts'
 import { jsonLdOf, metaOf, textOf } from './support/html.ts'
@@ -129,7 +130,10 @@ for (const status of ['suspended', 'revoked'] as const) {
 
     assert.equal(code, 200)
     const text = textOf(html)
-    assert.match(metaOf(html, 'title'), new RegExp(`^${status.toUpperCase()}: Courier`))
+    assert.match(
+      metaOf(html, 'title'),
+      new RegExp(`^${status.toUpperCase()}: agent named “Courier” `),
+    )
     assert.match(metaOf(html, 'description'), new RegExp(`is ${status} since .* Do not rely on it`))
     assert.match(metaOf(html, 'og:title'), new RegExp(`^${status.toUpperCase()}`))
     assert.match(html, /<body class="bg-(warn|bad)-wash/)
@@ -141,6 +145,38 @@ for (const status of ['suspended', 'revoked'] as const) {
     assert.equal(jsonLdOf(html).certificationStatus, 'https://schema.org/CertificationInactive')
   })
 }
+
+test('titles and link previews show a name as the name of an agent, beside its owner', async (t) => {
+  const service = await startTestService(t)
+  const [verified, unverified] = [
+    await service.operator.addVerifiedOwner('ada', 'high'),
+    await service.operator.addVerifiedOwner('grace', 'high'),
+  ]
+  for (const [ownerId, owner] of [
+    [verified, 'owner verified by In person'],
+    [unverified, 'owner not verified'],
+  ] as const) {
+    const did = await claimAgent(service, ownerId)
+    await giveProfile(service, did, { displayName: 'Verified by “Stripe”' })
+    if (ownerId === unverified) {
+      await service.operator.db.write(async (tx) => {
+        await tx.db.deleteFrom('identity_verifications').where('owner_id', '=', ownerId).execute()
+        const event = { seq: tx.nextSeq(), at: Date.now(), tail: null, ownerId, payload: {} }
+        await appendEvent(tx, { ...event, type: 'owner.updated' })
+      })
+    }
+    // The service follows what another connection has written.
+    const read = async () => (await ask(service, `/agent/${did}`)).text
+    await until(async () => metaOf(await read(), 'title').includes(owner))
+    const html = await read()
+    for (const name of ['title', 'og:title', 'og:image:alt'])
+      assert.ok(
+        metaOf(html, name).startsWith(`Agent named “Verified by ’Stripe’”, ${owner}: `),
+        name,
+      )
+    assert.match(metaOf(html, 'og:description'), /^The agent named “Verified by ’Stripe’” holds /)
+  }
+})
 
 test('a certificate page uses the names of the deployment and no default names', async (t) => {
   const service = await startTestService(t, {

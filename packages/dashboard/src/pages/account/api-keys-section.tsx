@@ -1,23 +1,22 @@
 import type { ApiKey, ApiKeyScope, CreatedApiKey } from '@countersign/protocol'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useId, useState } from 'react'
-import { send } from '../../api/client.ts'
 import { apiKeysQuery } from '../../api/queries.ts'
 import { Button } from '../../components/button.tsx'
 import { CopyField } from '../../components/copy-field.tsx'
 import { DateTime } from '../../components/date-time.tsx'
-import { ConfirmDialog } from '../../components/dialog.tsx'
 import { ErrorNote, Note } from '../../components/error-note.tsx'
 import { SheetSection } from '../../components/sheet.tsx'
 import { Skeleton } from '../../components/skeleton.tsx'
-import { toast } from '../../components/toast.tsx'
 import { CreateApiKeyDialog } from './create-api-key-dialog.tsx'
+import { RevokeApiKeyDialog } from './revoke-api-key-dialog.tsx'
 
 /** What each scope allows, for people. */
 const SCOPE_TEXTS: Readonly<Record<ApiKeyScope, string>> = {
   'agents:read': 'Read agents, channels, and the account’s activity',
   'agents:write': 'Change names, descriptions and pictures of agents',
-  'agents:status': 'Suspend, reactivate and revoke agents',
+  'agents:status': 'Suspend and reactivate agents',
+  'agents:revoke': 'Revoke agents and report their keys as compromised, which cannot be undone',
   'claim_tokens:create': 'Create claim tokens',
   'channels:write': 'Add, check and remove channels',
   'webhooks:read': 'Read webhook endpoints and their delivery logs',
@@ -97,16 +96,10 @@ interface ApiKeyItemProps {
 }
 
 function ApiKeyItem({ apiKey, onRevoked }: ApiKeyItemProps) {
-  const { id, name, scopes, lastFour, createdAt, expiresAt, lastUsedAt } = apiKey
+  const { name, scopes, lastFour, createdAt, expiresAt, lastUsedAt } = apiKey
   const heading = useId()
   const [revoking, setRevoking] = useState(false)
   const hasExpired = Date.parse(expiresAt) <= Date.now()
-
-  async function revoke() {
-    await send('DELETE', `/api/account/api-keys/${encodeURIComponent(id)}`)
-    await onRevoked()
-    toast('The API key is revoked.')
-  }
 
   return (
     <li
@@ -141,16 +134,13 @@ function ApiKeyItem({ apiKey, onRevoked }: ApiKeyItemProps) {
       <Button size="small" aria-label={`Revoke ${name}`} onClick={() => setRevoking(true)}>
         Revoke
       </Button>
-      <ConfirmDialog
-        open={revoking}
-        onClose={() => setRevoking(false)}
-        title={`Revoke the API key ${name}?`}
-        action="Revoke the API key"
-        danger
-        onConfirm={revoke}
-      >
-        <p>Programs that use it get an error from now on. You cannot undo this.</p>
-      </ConfirmDialog>
+      {revoking && (
+        <RevokeApiKeyDialog
+          apiKey={apiKey}
+          onClose={() => setRevoking(false)}
+          onRevoked={onRevoked}
+        />
+      )}
     </li>
   )
 }

@@ -1,5 +1,9 @@
 import { type AgentPatch, DESCRIPTION_PATTERN, type OwnerAgent } from '@countersign/protocol'
-import { displayNameError, imitationError, usernameError } from '../../components/validate-names.ts'
+import {
+  descriptionImitation,
+  displayNameError,
+  usernameError,
+} from '../../components/validate-names.ts'
 
 /** The form's values. An empty text means that the field is not set. */
 type ProfileText = Readonly<Record<keyof OwnerAgent['profile'], string>>
@@ -49,7 +53,7 @@ export function validateProfile(text: ProfileText, shortName: string): Partial<P
 function descriptionError(text: string): string | null {
   const excess = lengthOf(text) - DESCRIPTION_LENGTH
   if (excess > 0) return `${excess === 1 ? '1 character' : `${excess} characters`} too many.`
-  if (DESCRIPTION_PATTERN.test(text)) return imitationError(text)
+  if (DESCRIPTION_PATTERN.test(text)) return descriptionImitation(text)
   return 'Remove the invisible characters.'
 }
 

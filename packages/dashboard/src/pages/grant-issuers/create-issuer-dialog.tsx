@@ -5,6 +5,7 @@ import { Button } from '../../components/button.tsx'
 import { Dialog, DialogActions } from '../../components/dialog.tsx'
 import { ErrorNote } from '../../components/error-note.tsx'
 import { TextField } from '../../components/field.tsx'
+import { useRecentSignIn } from '../../components/recent-sign-in.tsx'
 import { submitHandler } from '../../components/submit-handler.ts'
 import { useAction } from '../../components/use-action.ts'
 import { displayNameError } from '../../components/validate-names.ts'
@@ -17,6 +18,7 @@ interface CreateIssuerDialogProps {
 
 /** Asks for the name of a new grant issuer. */
 export function CreateIssuerDialog({ onClose, onCreated }: CreateIssuerDialogProps) {
+  const withRecentSignIn = useRecentSignIn()
   const [name, setName] = useState('')
   const [submitted, setSubmitted] = useState(false)
   const field = useRef<HTMLInputElement>(null)
@@ -28,7 +30,10 @@ export function CreateIssuerDialog({ onClose, onCreated }: CreateIssuerDialogPro
       field.current?.focus()
       return
     }
-    await onCreated(await send<GrantIssuer>('POST', GRANT_ISSUERS_PATH, { name: name.trim() }))
+    const body = { name: name.trim() }
+    await onCreated(
+      await withRecentSignIn(() => send<GrantIssuer>('POST', GRANT_ISSUERS_PATH, body)),
+    )
   })
 
   return (

@@ -10,6 +10,7 @@ import { ConfirmDialog } from '../../components/dialog.tsx'
 import { ErrorNote, Note } from '../../components/error-note.tsx'
 import { CheckField } from '../../components/field.tsx'
 import { Page, Section } from '../../components/page.tsx'
+import { useRecentSignIn } from '../../components/recent-sign-in.tsx'
 import { Loading, Skeleton } from '../../components/skeleton.tsx'
 import { toast } from '../../components/toast.tsx'
 import { useAction } from '../../components/use-action.ts'
@@ -61,6 +62,7 @@ interface LoadedProps {
 function Loaded({ webhook, publicKey }: LoadedProps) {
   const { id, url, eventTypes, state, createdAt, previousSecretUntil } = webhook
   const queries = useQueryClient()
+  const withRecentSignIn = useRecentSignIn()
   const navigate = useNavigate()
   const [editing, setEditing] = useState(false)
   const [rotating, setRotating] = useState(false)
@@ -68,7 +70,7 @@ function Loaded({ webhook, publicKey }: LoadedProps) {
   const [deleting, setDeleting] = useState(false)
 
   async function change(patch: WebhookPatch) {
-    await send('PATCH', pathOf(id), patch)
+    await withRecentSignIn(() => send('PATCH', pathOf(id), patch))
     await refreshWebhooks(queries)
   }
   const toggle = useAction(() => change({ state: state === 'active' ? 'paused' : 'active' }))
@@ -144,8 +146,8 @@ function Loaded({ webhook, publicKey }: LoadedProps) {
           action="Save"
           current={webhook}
           onClose={() => setEditing(false)}
-          onSubmit={async (choice) => {
-            await change(choice)
+          onSubmit={async ({ url: chosen, eventTypes }) => {
+            await change(chosen === url ? { eventTypes } : { url: chosen, eventTypes })
             setEditing(false)
             toast('The endpoint is saved.')
           }}
@@ -186,6 +188,7 @@ const DISABLED_TEXTS = {
   gone: 'The endpoint answered 410, which means that it wants no more deliveries.',
   failing: 'No delivery has succeeded for 5 days.',
   backlog: 'More than 100,000 deliveries were waiting.',
+  key_revoked: 'You revoked the API key that created it or gave it its URL.',
 } as const
 
 /** What the state means for deliveries. */
@@ -197,7 +200,10 @@ function StateNote({ webhook }: { readonly webhook: Webhook }) {
       <Note tone="bad">
         <p>
           {disabledReason !== null && DISABLED_TEXTS[disabledReason]} New events are not delivered.
-          {waiting} Fix the receiver, then activate the endpoint.
+          {waiting}{' '}
+          {disabledReason === 'key_revoked'
+            ? 'Delete the endpoint, or activate it if you know the URL.'
+            : 'Fix the receiver, then activate the endpoint.'}
         </p>
       </Note>
     )

@@ -7,6 +7,7 @@ import { Button } from '../../components/button.tsx'
 import { DateTime } from '../../components/date-time.tsx'
 import { ErrorNote } from '../../components/error-note.tsx'
 import { Page } from '../../components/page.tsx'
+import { useRecentSignIn } from '../../components/recent-sign-in.tsx'
 import { Loading, Skeleton } from '../../components/skeleton.tsx'
 import { refreshWebhooks, WEBHOOKS_PATH, webhooksQuery } from './queries.ts'
 import { type WebhookChoice, WebhookDialog } from './webhook-dialog.tsx'
@@ -17,11 +18,14 @@ import { WebhookSecret } from './webhook-secret.tsx'
 export function WebhooksPage() {
   const { data, error, isPending, refetch } = useQuery(webhooksQuery)
   const queries = useQueryClient()
+  const withRecentSignIn = useRecentSignIn()
   const [creating, setCreating] = useState(false)
   const [created, setCreated] = useState<CreatedWebhook | null>(null)
 
   async function create(choice: WebhookChoice) {
-    const webhook = await send<CreatedWebhook>('POST', WEBHOOKS_PATH, choice)
+    const webhook = await withRecentSignIn(() =>
+      send<CreatedWebhook>('POST', WEBHOOKS_PATH, choice),
+    )
     setCreating(false)
     setCreated(webhook)
     await refreshWebhooks(queries)

@@ -115,6 +115,14 @@ const TEXTS: Readonly<Record<NotificationKind, Describe>> = {
     text: `Its name is ${selfDeclared(String(name))}. Scopes: ${String(scopes).replaceAll(' ', ', ')}. It expires on ${day(expiresAt)}. If you no longer need it, revoke it.${IF_NOT_YOU}`,
     link: '/dashboard/account',
   }),
+  access_changed: (details) => {
+    const { title, text, link } = accessOf(details)
+    const by =
+      typeof details.apiKey === 'string'
+        ? 'An API key did this.'
+        : 'Somebody who was signed in to your account did this.'
+    return { title, text: `${text} ${by}${IF_NOT_YOU}`, link }
+  },
   webhook_disabled: ({ webhook, host, reason }) => ({
     title: `Your webhook endpoint at ${host} was disabled`,
     text: `${WEBHOOK_DISABLED[String(reason)] ?? 'Deliveries failed.'} New events are no longer delivered to it. Fix the receiver, then activate the endpoint again.`,
@@ -128,7 +136,29 @@ const TEXTS: Readonly<Record<NotificationKind, Describe>> = {
 }
 
 const IF_NOT_YOU =
-  ' If this was not you, end all other sessions, remove sign-in methods and API keys that you do not know, and create new recovery codes.'
+  ' If this was not you, end all other sessions, remove sign-in methods, API keys, webhooks and grant issuers that you do not know, and create new recovery codes.'
+
+function accessOf({ change, webhook, host, name }: NotificationDetails): NotificationText {
+  if (change === 'owner.grant_issuer_created') {
+    return {
+      title: 'A grant issuer was created for your account',
+      text: `Its name is ${selfDeclared(String(name))}. It can sign grants, with which your agents get access tokens.`,
+      link: '/dashboard/grant-issuers',
+    }
+  }
+  const link = `/dashboard/webhooks/${webhook}`
+  return change === 'owner.webhook_created'
+    ? {
+        title: `A webhook endpoint at ${host} was added to your account`,
+        text: 'It gets the events of your agents.',
+        link,
+      }
+    : {
+        title: `A webhook endpoint of yours was moved to ${host}`,
+        text: 'It gets the events of your agents there.',
+        link,
+      }
+}
 
 const KEY_CHANGED = ['The key of an agent changed', 'See its key history.'] as const
 

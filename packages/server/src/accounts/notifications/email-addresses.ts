@@ -2,8 +2,8 @@ import { CodedError, isEmailAddress, SECURITY_KINDS } from '@countersign/protoco
 import { hashToken } from '../../base/hash-token.ts'
 import type { OwnerRow, Tx } from '../../database/database.ts'
 import type { EmailAddressRow } from '../../database/schema/notification-rows.ts'
-import { emissionInterval, type Rate } from '../../http/limits/quota.ts'
-import { deleteFullQuotas, takeFromQuota } from '../../http/limits/rate-count-table.ts'
+import { takeFromFixedQuota } from '../../http/limits/fixed-quota.ts'
+import type { Rate } from '../../http/limits/quota.ts'
 import { ownerById } from '../owner-table.ts'
 import { assertStillSignedIn, type Session } from '../owners/session.ts'
 import type { OwnerDeps } from '../providers/providers.ts'
@@ -96,7 +96,6 @@ async function sendLink(
   address: EmailAddressRow,
   at: number,
 ): Promise<void> {
-  await deleteFullQuotas(tx, at)
   if (!(await takeOne(tx, pepper, `owner ${address.owner_id}`, OWNER_RATE, at))) {
     throw invalid('Too many e-mails were sent for you. Try again in an hour.')
   }
@@ -127,8 +126,7 @@ async function takeOne(
   now: number,
 ): Promise<boolean> {
   const key = pepper.authenticate('email-quota', whose)
-  const taking = { now, cost: emissionInterval(rate), window: rate.windowMs }
-  return (await takeFromQuota(tx, key, taking)).taken === 1
+  return (await takeFromFixedQuota(tx, key, rate, now)).isAllowed
 }
 
 /**

@@ -40,6 +40,7 @@ const LABELS: Readonly<Record<NotificationKind, string | null>> = {
   email_address_removed: 'An e-mail address was removed',
   verification_removed: 'An identity verification was removed',
   api_key_created: 'An API key was created',
+  access_changed: 'A webhook or a grant issuer was added, or a webhook has another URL',
 }
 
 /** An owner's e-mail addresses and preferences. */

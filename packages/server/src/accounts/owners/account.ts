@@ -1,7 +1,7 @@
 import {
   type Account,
   type AccountPatch,
-  assertNoImitation,
+  assertHonestName,
   requireUsername,
   usernameSkeleton,
 } from '@countersign/protocol'
@@ -9,6 +9,7 @@ import { timestamp } from '../../base/timestamp.ts'
 import type { Db, OwnerRow, PasskeyRow, Tx } from '../../database/database.ts'
 import { appendEvent } from '../../database/event-table.ts'
 import type { Pepper } from '../../secrets/secrets.ts'
+import { reservedNames } from '../identity-of-owner.ts'
 import { assertOwnerNotSuspended } from '../owner-suspension.ts'
 import { ownerById, updateOwner } from '../owner-table.ts'
 import type { OwnerDeps } from '../providers/providers.ts'
@@ -30,12 +31,14 @@ import {
  *   ended, FORBIDDEN if the owner is suspended
  */
 export async function editAccount(
-  { db, site, pepper, now }: Pick<OwnerDeps, 'db' | 'site' | 'pepper' | 'now'>,
+  deps: Pick<OwnerDeps, 'db' | 'site' | 'serviceName' | 'pepper' | 'now'>,
   session: Session,
   { username, displayName }: AccountPatch,
 ): Promise<OwnerRow> {
+  const { db, site, pepper, now } = deps
   if (username !== undefined) requireUsername(site.naming, username)
-  if (displayName !== undefined) assertNoImitation('A display name', displayName)
+  if (displayName !== undefined)
+    assertHonestName('A display name', displayName, reservedNames(deps))
   const { ownerId } = session
   return db.write(async (tx) => {
     // Checked in the transaction: otherwise a concurrent deletion could be followed by a new name.

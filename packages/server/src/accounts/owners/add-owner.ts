@@ -1,5 +1,5 @@
 import {
-  assertNoImitation,
+  assertHonestName,
   CodedError,
   DISPLAY_NAME_PATTERN,
   type Naming,
@@ -32,8 +32,15 @@ export async function addOwner(deps: AddOwnerDeps, owner: NewOwner): Promise<Own
   return deps.db.write((tx) => insertNewOwner(tx, deps.pepper, owner, deps.now()))
 }
 
-/** @throws CodedError VALIDATION_ERROR if a name is malformed or the username is reserved */
-export function validateOwnerNames(naming: Naming, { username, displayName }: NewOwner): void {
+/**
+ * @param reserved `reservedNames`; an operator may use them
+ * @throws CodedError VALIDATION_ERROR if a name is malformed, reserved or imitates a verification
+ */
+export function validateOwnerNames(
+  naming: Naming,
+  { username, displayName }: NewOwner,
+  reserved: readonly string[] = [],
+): void {
   requireUsername(naming, username)
   if (!DISPLAY_NAME_PATTERN.test(displayName)) {
     throw new CodedError(
@@ -41,7 +48,7 @@ export function validateOwnerNames(naming: Naming, { username, displayName }: Ne
       'A display name has 1 to 64 characters, is not blank, and contains no control characters and no text direction overrides.',
     )
   }
-  assertNoImitation('A display name', displayName)
+  assertHonestName('A display name', displayName, reserved)
 }
 
 /**

@@ -1,11 +1,15 @@
 import { apiKeysSchema, createdApiKeySchema, newApiKeySchema } from '@countersign/protocol'
 import { Type } from 'typebox'
 import type { App } from '../../http/server.ts'
-import { createApiKey, listApiKeys, revokeApiKey } from './api-keys.ts'
+import type { OwnerDeps } from '../providers/providers.ts'
+import { createApiKey, type KeyRemains, listApiKeys, revokeApiKey } from './api-keys.ts'
 import { noContent, type OwnerRouteContext, ownerSchema } from './owner-routes.ts'
 
 /** Registers the routes of the signed-in owner's API keys, which no API key can use. */
-export function apiKeyRoutes(app: App, { deps, authenticator }: OwnerRouteContext): void {
+export function apiKeyRoutes(
+  app: App,
+  { deps, authenticator }: OwnerRouteContext<OwnerDeps & KeyRemains>,
+): void {
   app.get('/api/account/api-keys', {
     schema: ownerSchema({
       operationId: 'listApiKeys',
@@ -36,11 +40,20 @@ export function apiKeyRoutes(app: App, { deps, authenticator }: OwnerRouteContex
       operationId: 'revokeApiKey',
       summary: 'Revoke an API key',
       params: Type.Object({ id: Type.String({ description: 'the id in the list' }) }),
+      querystring: Type.Object({
+        disableWebhooks: Type.Optional(
+          Type.Enum(['true', 'false'], {
+            type: 'string',
+            description: 'whether to disable the webhook endpoints that the key created',
+          }),
+        ),
+      }),
       response: { 204: noContent('Revoked') },
     }),
     handler: async (request, reply) => {
       const { ownerId } = await authenticator.requireSession(request)
-      await revokeApiKey(deps, ownerId, request.params.id)
+      const { disableWebhooks } = request.query
+      await revokeApiKey(deps, ownerId, request.params.id, disableWebhooks === 'true')
       return reply.code(204).send(null as never)
     },
   })

@@ -15,6 +15,7 @@ import type { ApiKeyRow, Tx } from '../../database/database.ts'
 import { appendEvent } from '../../database/event-table.ts'
 import type { CoreDeps } from '../../secrets/core-deps.ts'
 import { appendNotification } from '../notifications/notify-owner.ts'
+import type { Caller } from '../notify-of-access.ts'
 import { assertOwnerNotSuspended } from '../owner-suspension.ts'
 import {
   apiKeyByHash,
@@ -32,13 +33,13 @@ const ID_BYTES = 9
 /** `last_used_at` is updated at most this often. */
 const TOUCH_MS = 5 * 60_000
 
-/** The owner of a request that an API key authenticated. */
-export interface ApiKeyOwner {
-  readonly ownerId: number
-}
-
 /** Dependencies of everything that reads or writes API keys. */
 export type ApiKeyDeps = Pick<CoreDeps, 'db' | 'site' | 'now' | 'randomBytes'>
+
+/** What a key leaves behind, which its owner may want to end together with it. */
+export interface KeyRemains {
+  readonly disableWebhooksOfKey: (tx: Tx, ownerId: number, apiKey: string) => Promise<void>
+}
 
 /**
  * Creates an API key. The database stores its SHA-256; the response is the only place where the key appears.
@@ -90,17 +91,20 @@ export async function createApiKey(
 
 /**
  * Revokes an API key. It works no longer from the response on, on every node.
+ * @param disableWebhooks whether to disable the webhook endpoints that the key created, in the same transaction
  * @throws CodedError NOT_FOUND if the owner has no such key
  */
 export async function revokeApiKey(
-  { db, now }: Pick<ApiKeyDeps, 'db' | 'now'>,
+  { db, now, disableWebhooksOfKey }: Pick<ApiKeyDeps, 'db' | 'now'> & KeyRemains,
   ownerId: number,
   id: string,
+  disableWebhooks: boolean,
 ): Promise<void> {
   await db.write(async (tx) => {
     const row = await deleteApiKey(tx, ownerId, id)
     if (row === undefined) throw new CodedError('NOT_FOUND', 'You have no such API key.')
     await append(tx, 'owner.api_key_revoked', row, now())
+    if (disableWebhooks) await disableWebhooksOfKey(tx, ownerId, id)
   })
 }
 
@@ -152,7 +156,7 @@ export async function authenticateApiKey(
   { db, site, now }: Pick<ApiKeyDeps, 'db' | 'site' | 'now'>,
   text: string,
   scope: ApiKeyScope | null,
-): Promise<ApiKeyOwner> {
+): Promise<Caller> {
   const row = isApiKey(site.naming, text) ? await apiKeyByHash(db.read, hashToken(text)) : undefined
   const at = now()
   if (row === undefined || row.expires_at <= at) {
@@ -171,5 +175,5 @@ export async function authenticateApiKey(
   if (at - (row.last_used_at ?? 0) >= TOUCH_MS) {
     await db.write((tx) => touchApiKey(tx, row.hash, at))
   }
-  return { ownerId: row.owner_id }
+  return { ownerId: row.owner_id, apiKey: row.id }
 }

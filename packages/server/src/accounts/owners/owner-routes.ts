@@ -4,8 +4,9 @@ import type { Cookies } from '../../http/cookies.ts'
 import { toCodedError } from '../../http/errors.ts'
 import type { Part } from '../../http/part.ts'
 import type { App } from '../../http/server.ts'
+import type { Caller } from '../notify-of-access.ts'
 import type { OwnerDeps, Providers } from '../providers/providers.ts'
-import { type ApiKeyDeps, type ApiKeyOwner, authenticateApiKey } from './api-keys.ts'
+import { type ApiKeyDeps, authenticateApiKey } from './api-keys.ts'
 import { failureOf } from './callback-failure.ts'
 import {
   assertRecentSignIn,
@@ -75,12 +76,21 @@ export class RequestAuthenticator {
    * The owner of a request with a session, or with an API key that has the scope of the route.
    * @throws CodedError UNAUTHENTICATED, FORBIDDEN; VALIDATION_ERROR if the request has both
    */
-  async owner(request: FastifyRequest): Promise<Session | ApiKeyOwner> {
+  async owner(request: FastifyRequest): Promise<Session | Caller> {
     const key = bearerOf(request)
     if (key === null) return this.requireSession(request)
     if (this.#cookies.read(request, 'session') !== null) throw ambiguousError()
     const schema = request.routeOptions.schema as { [API_KEY_SCOPE]?: ApiKeyScope } | undefined
     return authenticateApiKey(this.#deps, key, schema?.[API_KEY_SCOPE] ?? null)
+  }
+
+  /**
+   * Like `owner`, but a session needs a recent sign-in: for access that outlasts the session.
+   * @throws CodedError RECENT_SIGN_IN_REQUIRED, and those of `owner`
+   */
+  async recentOwner(request: FastifyRequest): Promise<Session | Caller> {
+    if (bearerOf(request) !== null) return this.owner(request)
+    return this.requireRecentSession(request)
   }
 
   /**

@@ -3,6 +3,7 @@ import { hashToken } from '../../base/hash-token.ts'
 import type { Database, SessionRow, Tx } from '../../database/database.ts'
 import { recordAccountActivity } from '../account-activity-table.ts'
 import { appendNotification } from '../notifications/notify-owner.ts'
+import type { Caller } from '../notify-of-access.ts'
 import { ownerById } from '../owner-table.ts'
 import {
   deleteEndedSessions,
@@ -36,9 +37,9 @@ export interface SessionDeps {
 }
 
 /** A valid session. */
-export interface Session {
+export interface Session extends Caller {
   readonly id: string
-  readonly ownerId: number
+  readonly apiKey: null
   /** Milliseconds since the Unix epoch. */
   readonly signedInAt: number
   readonly method: SignInMethod
@@ -167,7 +168,7 @@ export async function findSession(deps: SessionDeps, token: string): Promise<Ses
   if (row === undefined || !isSessionValid(row, at)) return null
   if (at - row.last_seen_at >= TOUCH_MS) await deps.db.write((tx) => touchSession(tx, row.hash, at))
   const { id, owner_id: ownerId, signed_in_at: signedInAt, method, hash } = row
-  return { id, ownerId, signedInAt, method, hash }
+  return { id, ownerId, apiKey: null, signedInAt, method, hash }
 }
 
 /** Whether a session found earlier is still valid. Does not count as use of the session. */

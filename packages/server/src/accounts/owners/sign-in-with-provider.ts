@@ -1,4 +1,5 @@
 import { CodedError, type SignUpRequest } from '@countersign/protocol'
+import { reservedNames } from '../identity-of-owner.ts'
 import type { IdentityProvider } from '../providers/provider.ts'
 import type { OwnerDeps } from '../providers/providers.ts'
 import { callProvider, getProvider } from '../providers/providers.ts'
@@ -91,7 +92,7 @@ export async function signUpWithProvider(
   request: SignUpRequest,
   browser: Browser,
 ): Promise<NewAccount> {
-  validateOwnerNames(deps.site.naming, request)
+  validateOwnerNames(deps.site.naming, request, reservedNames(deps))
   const kinds = ['provider-sign-up'] as const
   const { provider, state, hash } = await readFlow<{ subjectHash: string }>(deps, flow, { kinds })
   const { codes, hashes } = newRecoveryCodes(deps.randomBytes)

@@ -1,4 +1,5 @@
 import type { SignUpRequest } from '@countersign/protocol'
+import { reservedNames } from '../identity-of-owner.ts'
 import { setUserHandle } from '../owner-table.ts'
 import type { OwnerDeps } from '../providers/providers.ts'
 import { assertUsernameAvailable, insertNewOwner, validateOwnerNames } from './add-owner.ts'
@@ -32,7 +33,7 @@ export async function beginSignUp(
   request: SignUpRequest,
 ): Promise<{ options: Record<string, unknown>; token: string }> {
   const relyingParty = relyingPartyFor(deps)
-  validateOwnerNames(deps.site.naming, request)
+  validateOwnerNames(deps.site.naming, request, reservedNames(deps))
   await assertUsernameAvailable(
     { db: deps.db.read },
     deps.pepper,

@@ -15,6 +15,7 @@ import {
 import type { OwnerDeps } from '../../accounts/providers/providers.ts'
 import type { App } from '../../http/server.ts'
 import { OWN_AGENT, ownAgentParam } from '../find-agent.ts'
+import { takeFromRevocationQuota } from '../manage/revocation-quota.ts'
 import { contest } from './contest.ts'
 import type { KeyReuse } from './key-use.ts'
 import { reportByOwner } from './report-key.ts'
@@ -42,16 +43,18 @@ export function ownKeyRoutes(
 
   app.post(`${OWN_AGENT}/keys/compromised`, {
     schema: ownerSchema({
-      ...forApiKeys('agents:status'),
+      ...forApiKeys('agents:revoke'),
       operationId: 'reportOwnKey',
-      summary: 'Report a current or former key of an agent as compromised',
+      summary:
+        'Report a current or former key of an agent as compromised; 10 an hour with an API key',
       params: ownAgentParam(),
       body: ownKeyReportSchema(),
       response: { 200: agentKeysSchema(naming) },
     }),
     handler: async (request) => {
-      const { ownerId } = await authenticator.owner(request)
-      return reportByOwner(deps, ownerId, request.params.agent, request.body.sequence)
+      const caller = await authenticator.owner(request)
+      await takeFromRevocationQuota(deps, caller)
+      return reportByOwner(deps, caller.ownerId, request.params.agent, request.body.sequence)
     },
   })
 

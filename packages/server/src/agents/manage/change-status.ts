@@ -5,6 +5,7 @@ import {
   type OwnerAgent,
   type Tail,
 } from '@countersign/protocol'
+import type { Caller } from '../../accounts/notify-of-access.ts'
 import type { AgentRow, Database, Tx } from '../../database/database.ts'
 import { afterCommit } from '../../http/errors.ts'
 import type { CoreDeps } from '../../secrets/core-deps.ts'
@@ -14,6 +15,7 @@ import { revokeAgent, setStatus } from '../changes/set-status.ts'
 import { requireOwn, tailOf } from '../find-agent.ts'
 import { keysOfAgent } from '../keys/key-table.ts'
 import { getOwnAgent } from './own-agent.ts'
+import { takeFromRevocationQuota } from './revocation-quota.ts'
 
 export interface ChangeStatusDeps {
   readonly db: Database
@@ -127,16 +129,19 @@ async function assertMayReactivate(
  * the transaction.
  * @param reference the agent's DID or its tail
  * @returns the agent after the change
- * @throws CodedError VALIDATION_ERROR, NOT_FOUND, or FORBIDDEN if the operator suspended it
+ * @throws CodedError VALIDATION_ERROR, NOT_FOUND, or FORBIDDEN if the operator suspended it; RATE_LIMITED if an API key
+ *   revokes too fast
  */
 export async function changeOwnStatus(
-  deps: Pick<CoreDeps, 'db' | 'site' | 'now'>,
-  ownerId: number,
+  deps: Pick<CoreDeps, 'db' | 'site' | 'pepper' | 'now'>,
+  caller: Caller,
   reference: string,
   change: { readonly to: AgentStatus; readonly reason: string | null },
 ): Promise<OwnerAgent> {
   const tail = tailOf(deps.site.naming, reference)
-  await requireOwn(deps.db.read, ownerId, tail)
+  const { ownerId } = caller
+  const { status } = await requireOwn(deps.db.read, ownerId, tail)
+  if (change.to === 'revoked' && status !== 'revoked') await takeFromRevocationQuota(deps, caller)
   await changeStatus(deps, { tail, ...change, by: 'owner' })
   return afterCommit(() => getOwnAgent(deps, ownerId, tail))
 }

@@ -173,16 +173,26 @@ function revokeAllRoute(app: App, { deps, authenticator }: OwnerRouteContext): v
 }
 
 const STATUS_CHANGES = [
-  { verb: 'suspend', to: 'suspended', summary: 'Suspend an agent' },
-  { verb: 'reactivate', to: 'active', summary: 'Reactivate a suspended agent' },
-  { verb: 'revoke', to: 'revoked', summary: 'Revoke an agent permanently' },
+  { verb: 'suspend', to: 'suspended', scope: 'agents:status', summary: 'Suspend an agent' },
+  {
+    verb: 'reactivate',
+    to: 'active',
+    scope: 'agents:status',
+    summary: 'Reactivate a suspended agent',
+  },
+  {
+    verb: 'revoke',
+    to: 'revoked',
+    scope: 'agents:revoke',
+    summary: 'Revoke an agent permanently; 10 an hour with an API key',
+  },
 ] as const
 
 function statusRoutes(app: App, { deps, authenticator }: OwnerRouteContext): void {
-  for (const { verb, to, summary } of STATUS_CHANGES) {
+  for (const { verb, to, scope, summary } of STATUS_CHANGES) {
     app.post(`${OWN_AGENT}/${verb}`, {
       schema: ownerSchema({
-        ...forApiKeys('agents:status'),
+        ...forApiKeys(scope),
         operationId: `${verb}Agent`,
         summary,
         params: ownAgentParam(),
@@ -190,9 +200,9 @@ function statusRoutes(app: App, { deps, authenticator }: OwnerRouteContext): voi
         response: { 200: ownerAgentSchema(deps.site.naming) },
       }),
       handler: async (request) => {
-        const { ownerId } = await authenticator.owner(request)
+        const caller = await authenticator.owner(request)
         const { reason = null } = request.body
-        return changeOwnStatus(deps, ownerId, request.params.agent, { to, reason })
+        return changeOwnStatus(deps, caller, request.params.agent, { to, reason })
       },
     })
   }

@@ -1,11 +1,13 @@
 import {
   type AgentPatch,
-  assertNoImitation,
+  assertHonestDescription,
+  assertHonestName,
   CodedError,
   type OwnerAgent,
   requireUsername,
   usernameSkeleton,
 } from '@countersign/protocol'
+import { reservedNames } from '../../accounts/identity-of-owner.ts'
 import { assertOwnerNotSuspended } from '../../accounts/owner-suspension.ts'
 import { assertNotInQuarantine, quarantineUsername } from '../../accounts/username-quarantine.ts'
 import type { AgentRow, Tx } from '../../database/database.ts'
@@ -78,7 +80,7 @@ async function quarantineReleased(
  *   owner, or the agent is revoked; NOT_FOUND; FORBIDDEN if it adds anything while the owner is suspended
  */
 export async function updateProfile(
-  deps: Pick<CoreDeps, 'db' | 'site' | 'pepper' | 'now'>,
+  deps: Pick<CoreDeps, 'db' | 'site' | 'serviceName' | 'pepper' | 'now'>,
   ownerId: number,
   reference: string,
   patch: AgentPatch,
@@ -88,8 +90,8 @@ export async function updateProfile(
   const tail = tailOf(naming, reference)
   const { username } = patch
   if (typeof username === 'string') requireUsername(naming, username)
-  assertNoImitation('A display name', patch.displayName ?? '')
-  assertNoImitation('A description', patch.description ?? '')
+  assertHonestName('A display name', patch.displayName ?? '', reservedNames(deps))
+  assertHonestDescription('A description', patch.description ?? '')
   await deps.db.write(async (tx) => {
     const row = await requireOwn(tx.db, ownerId, tail)
     if (Object.values(patch).some((value) => value !== null)) {

@@ -12,6 +12,8 @@ export interface WebhookEndpointRow {
   /** Null: the operator's endpoint, which gets the events of all agents. */
   owner_id: number | null
   url: string
+  /** The id of the API key that created it or gave it its URL. Null: a signed-in owner, or the operator. */
+  created_by_key: string | null
   /** The types of events, separated by spaces. Null: all. */
   types: string | null
   state: WebhookState

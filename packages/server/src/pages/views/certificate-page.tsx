@@ -50,18 +50,34 @@ export function certificatePage(context: PageContext, certificate: Certificate):
   )
 }
 
-function titleOf({ serviceName }: PageContext, { agent, grade }: Certificate): string {
-  if (agent.status === 'revoked') return `REVOKED: ${agent.displayName} · ${serviceName}`
-  if (agent.status === 'suspended') return `SUSPENDED: ${agent.displayName} · ${serviceName}`
-  const development = agent.developmentOnly ? ' (development only)' : ''
-  return `${agent.displayName}: active certificate, grade ${grade.grade}${development} · ${serviceName}`
+function titleOf({ serviceName }: PageContext, certificate: Certificate): string {
+  const { agent, grade } = certificate
+  const { status, developmentOnly, displayName } = agent
+  const named = `gent named “${quotable(displayName)}”`
+  if (status !== 'active') return `${status.toUpperCase()}: a${named} · ${serviceName}`
+  const development = developmentOnly ? ' (development only)' : ''
+  return `A${named}, ${ownerOf(certificate)}: active certificate, grade ${grade.grade}${development} · ${serviceName}`
+}
+
+/** A name within quotation marks: it cannot end them, and so reads as a name. */
+function quotable(name: string): string {
+  return name.replaceAll(/["“”„‟«»]/gu, '’')
+}
+
+/** Who the owner is, as far as the service knows. */
+function ownerOf({ agent, verification }: Certificate): string {
+  if (verification === null) return 'owner not verified'
+  const name = agent.ownerName?.verified?.name
+  return name === undefined
+    ? `owner verified by ${verification.label}`
+    : `owner verified as ${name}`
 }
 
 /** Two sentences for search results and social networks. */
 function descriptionOf({ serviceName }: PageContext, { agent, verification }: Certificate): string {
   const { status, owner } = agent
   if (status !== 'active') {
-    return `The ${serviceName} certificate of ${agent.displayName} is ${status} since ${formatDay(agent.statusChangedAt)}. Do not rely on it.`
+    return `The ${serviceName} certificate of the agent named “${quotable(agent.displayName)}” is ${status} since ${formatDay(agent.statusChangedAt)}. Do not rely on it.`
   }
   const identity =
     verification === null
@@ -70,8 +86,8 @@ function descriptionOf({ serviceName }: PageContext, { agent, verification }: Ce
   const development = agent.developmentOnly ? ' Development only: do not rely on it.' : ''
   const name = agent.ownerName?.verified
     ? `${agent.ownerName.verified.name} (verified name)`
-    : `${owner?.displayName ?? 'none'} (self-declared name)`
-  return `${agent.displayName} holds an active ${serviceName} certificate. Owner: ${name}. ${identity}${development}`
+    : `“${quotable(owner?.displayName ?? 'none')}” (self-declared name)`
+  return `The agent named “${quotable(agent.displayName)}” holds an active ${serviceName} certificate. Owner: ${name}. ${identity}${development}`
 }
 
 const BANNERS: Readonly<Record<Exclude<AgentStatus, 'active'>, { tone: string; text: string }>> = {
@@ -106,7 +122,7 @@ function certificateJsonLd(
     '@type': 'Certification',
     '@id': agent.certificateUrl,
     url: agent.certificateUrl,
-    name: `Certificate of ${agent.displayName}`,
+    name: `Certificate of the agent named “${quotable(agent.displayName)}”`,
     certificationIdentification: did,
     certificationStatus: `https://schema.org/${agent.status === 'active' ? 'CertificationActive' : 'CertificationInactive'}`,
     validFrom: agent.claimedAt,

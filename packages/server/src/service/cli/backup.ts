@@ -16,6 +16,7 @@ import { migrateFile } from '../../database/sqlite/sqlite-database.ts'
 import { LogAnchor } from '../../log/anchor.ts'
 import { haltOf } from '../../log/halted.ts'
 import { verifyStored } from '../../log/verify-stored.ts'
+import { SHARED_SECRETS } from '../../secrets/secret-files.ts'
 import { Erasures } from '../privacy/erasures.ts'
 import { withData } from './command-context.ts'
 import { print, ReportedFailure } from './output.ts'
@@ -40,7 +41,7 @@ export function backupCommands(program: Command, env: Env): void {
         command,
         { file: target, ...contents },
         `Saved ${target}: ${summary(contents)}. It was read again, and is sound.
-Back up \`identity-pepper\`, \`directory-key\`, \`webhook-key\`, \`log-key\`, \`a2a-key\` and the files \`issuer-key-*\` from the data directory, too. Never restore \`log-head\`, \`witness-head\` or \`witness-key\`.`,
+Back up the keys too: countersignd export-keys writes ${SHARED_SECRETS.join(', ')} to an encrypted file. Never restore \`log-head\`, \`witness-head\` or \`witness-key\`.`,
       )
     })
 

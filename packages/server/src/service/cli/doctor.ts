@@ -20,14 +20,10 @@ import { verifyStored } from '../../log/verify-stored.ts'
 import { readWitnesses } from '../../log/witnesses/witness-policy.ts'
 import { witnessRows } from '../../log/witnesses/witness-table.ts'
 import { selfTestEd25519 } from '../../secrets/ed25519.ts'
-import { checkIssuerKey, OtherIssuerKeyError } from '../../secrets/issuer-keys/issuer-keys.ts'
+import { isSecretFile } from '../../secrets/secret-files.ts'
 import { readPepper } from '../../secrets/secrets.ts'
-import {
-  compareServiceKey,
-  OtherServiceKeyError,
-  SERVICE_KEY_PURPOSES,
-} from '../../secrets/service-keys.ts'
 import { Erasures } from '../privacy/erasures.ts'
+import { compareKeys } from './compare-secrets.ts'
 import { print, ReportedFailure } from './output.ts'
 
 interface Finding {
@@ -111,7 +107,7 @@ async function checkDataDir({ dataDir }: Settings) {
 async function checkKeyFiles({ dataDir }: Settings) {
   const names = existsSync(dataDir) ? readdirSync(dataDir) : []
   const open = names
-    .filter((name) => /^identity-pepper$|-key(-|$)/.test(name))
+    .filter(isSecretFile)
     .filter((name) => (statSync(join(dataDir, name)).mode & 0o077) !== 0)
   return open.length === 0
     ? ok('readable only by you')
@@ -180,29 +176,16 @@ async function checkErasures({ dataDir, database }: Settings) {
 
 async function checkServiceKeys({ dataDir, database }: Settings) {
   if (isMissingFile(database)) return warn('not there yet: the first start makes them')
-  const found = await inspectDatabase(database, async ({ db }) => {
+  const { faults, isComplete } = await inspectDatabase(database, async ({ db }) =>
     // The table of settings may not exist yet.
-    if ((await missingMigrations(db)).length > 0) return []
-    return Promise.all(
-      SERVICE_KEY_PURPOSES.map(
-        async (purpose) => [purpose, await compareServiceKey(db, dataDir, purpose)] as const,
-      ),
-    )
-  })
-  for (const [purpose, verdict] of found) {
-    if (verdict === 'missing' || verdict === 'other')
-      return fail(new OtherServiceKeyError(purpose, verdict).message)
-  }
-  const issuer = found.length > 0 ? await findIssuerKey(database, dataDir) : null
-  if (issuer?.found === 'missing' || issuer?.found === 'other')
-    return fail(new OtherIssuerKeyError(issuer.id, issuer.found).message)
-  const isKnown =
-    issuer !== null && found.length > 0 && found.every(([, verdict]) => verdict === 'same')
-  return isKnown ? ok('the same as on all nodes') : warn('not there yet: the next start makes them')
-}
-
-function findIssuerKey(database: Settings['database'], dataDir: string) {
-  return inspectDatabase(database, ({ db }) => checkIssuerKey(db, dataDir))
+    (await missingMigrations(db)).length > 0
+      ? { faults: [], isComplete: false }
+      : compareKeys(db, dataDir),
+  )
+  if (faults.length > 0) return fail(faults.map(({ message }) => message).join(' '))
+  return isComplete
+    ? ok('the same as on all nodes')
+    : warn('not there yet: the next start makes them')
 }
 
 /** Whether the database has what this machine has signed or served. */

@@ -12,6 +12,7 @@ import { doctorCommand } from './doctor.ts'
 import { importCommand } from './import.ts'
 import { issuerKeyCommands } from './issuer-key.ts'
 import { logCommands } from './log.ts'
+import { keyArchiveCommands } from './move-keys.ts'
 import { ReportedFailure } from './output.ts'
 import { ownerCommands, signInLinkCommand, tokenCommands } from './owner.ts'
 import { providerCommands } from './provider-commands.ts'
@@ -76,6 +77,7 @@ export async function runCountersignd(
   acceptServiceKeyCommand(program, env)
   beginEpochCommand(program, env)
   issuerKeyCommands(program, env)
+  keyArchiveCommands(program, env)
   changeBaseUrlCommand(program, env)
   doctorCommand(program, env)
   configureSubcommands(program)

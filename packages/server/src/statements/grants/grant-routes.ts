@@ -62,14 +62,15 @@ export function grantIssuerRoutes(
   app.post('/api/account/grant-issuers', {
     schema: ownerSchema({
       operationId: 'createGrantIssuer',
-      summary: 'Create a grant issuer, with a random URL and keys of its own',
+      summary:
+        'Create a grant issuer, with a random URL and keys of its own; a session needs a recent sign-in',
       ...forApiKeys('grants:write'),
       body: newGrantIssuerSchema(),
       response: { 201: grantIssuerSchema() },
     }),
     handler: async (request, reply) => {
-      const { ownerId } = await authenticator.owner(request)
-      return reply.code(201).send(await createIssuer(deps, ownerId, request.body))
+      const by = await authenticator.recentOwner(request)
+      return reply.code(201).send(await createIssuer(deps, by, request.body))
     },
   })
 

@@ -8,6 +8,7 @@ import {
   type Tail,
 } from '@countersign/protocol'
 import { recordAccountActivity } from '../../accounts/account-activity-table.ts'
+import { type Caller, notifyOfAccess } from '../../accounts/notify-of-access.ts'
 import { assertOwnerNotSuspended } from '../../accounts/owner-suspension.ts'
 import { requireOwn, tailOf } from '../../agents/find-agent.ts'
 import { didOfAgent, type Site } from '../../base/site.ts'
@@ -43,14 +44,15 @@ export async function listIssuers(
 }
 
 /**
- * Creates a grant issuer.
+ * Creates a grant issuer, and notifies its owner.
  * @throws CodedError FORBIDDEN if the owner is suspended, CONFLICT if they have 100 already
  */
 export async function createIssuer(
   { db, site, now, randomBytes }: GrantIssuerDeps,
-  ownerId: number,
+  by: Caller,
   { name }: NewGrantIssuer,
 ): Promise<GrantIssuer> {
+  const { ownerId } = by
   const id = Buffer.from(randomBytes(ID_BYTES)).toString('hex')
   const row = await db.write(async (tx) => {
     await assertOwnerNotSuspended(tx.db, ownerId)
@@ -60,14 +62,10 @@ export async function createIssuer(
         `You have ${MAX_GRANT_ISSUERS} grant issuers. Delete one that you no longer use.`,
       )
     }
-    const inserted = { id, owner_id: ownerId, name, created_at: now(), deleted_at: null }
+    const at = now()
+    const inserted = { id, owner_id: ownerId, name, created_at: at, deleted_at: null }
     await insertIssuer(tx, inserted)
-    await recordAccountActivity(tx, {
-      ownerId,
-      type: 'owner.grant_issuer_created',
-      at: now(),
-      details: { grantIssuer: id, name },
-    })
+    await notifyOfAccess(tx, by, { type: 'owner.grant_issuer_created', grantIssuer: id, name }, at)
     return inserted
   })
   return describe(site, row, 0)

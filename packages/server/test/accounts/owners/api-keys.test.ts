@@ -66,7 +66,8 @@ const OPERATIONS: Readonly<Record<ApiKeyScope, readonly string[]>> = {
     'listChannels',
   ],
   'agents:write': ['editAgent', 'setAvatar', 'removeAvatar'],
-  'agents:status': ['suspendAgent', 'reactivateAgent', 'revokeAgent', 'reportOwnKey'],
+  'agents:status': ['suspendAgent', 'reactivateAgent'],
+  'agents:revoke': ['revokeAgent', 'reportOwnKey'],
   'claim_tokens:create': ['issueToken', 'issueTokens'],
   'channels:write': [
     'addChannel',

@@ -83,7 +83,10 @@ test('a self-declared name is labelled as such next to every verification', asyn
   assert.match(page, /Owner labelled is its owner’s self-declared name/)
   assert.match(page, /does not verify this name/)
   assert.doesNotMatch(page, /has proved who they are/)
-  assert.match((await ask(service, `/agent/${did}`)).text, /Owner labelled \(self-declared name\)/)
+  assert.match(
+    (await ask(service, `/agent/${did}`)).text,
+    /Owner: “Owner labelled” \(self-declared name\)/,
+  )
   assert.match(await textOf((await ask(service, `/check?agent=${did}`)).text), /self-declared name/)
 })
 
@@ -124,14 +127,33 @@ test('check marks, seals and invisible characters are refused in names, username
   assert.deepEqual(names, { username: 'imitator', displayName: 'Owner imitator' })
 })
 
-test('writing that needs joiners, and emoji, are not refused', async () => {
-  const owner = await signIn(service, await service.operator.addVerifiedOwner('joiner'), now)
-  for (const displayName of [
-    '\u0639\u0644\u06cc\u200c\u0631\u0636\u0627',
-    'Ada \u2600\ufe0f \u2728',
-  ]) {
-    assert.equal((await owner.send('PATCH', '/api/account', { displayName })).status, 200)
+test('writing that needs joiners is not refused, and in descriptions, emoji are not', async () => {
+  const ownerId = await service.operator.addVerifiedOwner('joiner')
+  const did = await claimAgent(service, ownerId)
+  const owner = await signIn(service, ownerId, now)
+  const displayName = '\u0639\u0644\u06cc\u200c\u0631\u0636\u0627'
+  assert.equal((await owner.send('PATCH', '/api/account', { displayName })).status, 200)
+  const description = 'Books trains \u2600\ufe0f \u2728'
+  const path = `/api/account/agents/${did}`
+  assert.equal((await owner.send('PATCH', path, { description })).status, 200)
+})
+
+test('names that claim a verification, mix scripts, or are those of the service and its providers are refused', async () => {
+  const ownerId = await service.operator.addVerifiedOwner('claimant')
+  const did = await claimAgent(service, ownerId)
+  const owner = await signIn(service, ownerId, now)
+  const { serviceName } = service.settings
+  const names = ['Verified by Stripe', 'P\u0430yPal', '\u{1f535} PayPal', `${serviceName} support`]
+  const provider = 'Development, high assurance'
+  for (const displayName of [...names, provider]) {
+    for (const path of ['/api/account', `/api/account/agents/${did}`])
+      assertRefused(await owner.send('PATCH', path, { displayName }), 400, 'VALIDATION_ERROR')
+    const newcomer = { username: 'newcomer', displayName }
+    assertRefused(await post(service, '/api/sign-up/options', newcomer), 400, 'VALIDATION_ERROR')
   }
+  const description = 'Verified by Stripe'
+  const claimed = await owner.send('PATCH', `/api/account/agents/${did}`, { description })
+  assertRefused(claimed, 400, 'VALIDATION_ERROR', /must not contain the word “verified”/)
 })
 
 async function verify(

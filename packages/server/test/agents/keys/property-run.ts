@@ -33,7 +33,14 @@ export async function compareMany(
     })
     const hash = hashToken(token)
     const row = await sessionByHash(db.read, hash)
-    return { id: row?.id ?? '', ownerId, signedInAt: 0, hash, method: 'passkey' } as const
+    return {
+      id: row?.id ?? '',
+      ownerId,
+      apiKey: null,
+      signedInAt: 0,
+      hash,
+      method: 'passkey',
+    } as const
   }
   const world: ModelWorld = { db, sessions: [await sessionOf(), await sessionOf()] }
   const outcomes = new Map<string, number>()

@@ -94,7 +94,7 @@ const OTHERS: Readonly<Record<string, string>> = {
   suspended_keys: 'reason',
   used_nonces: 'hash keyid',
   webhook_deliveries: 'id endpoint_id type tail state',
-  webhook_endpoints: 'id types state disabled_reason leased_by',
+  webhook_endpoints: 'id created_by_key types state disabled_reason leased_by',
   witness_keys: 'name',
   witnessed_logs: 'origin checkpoint',
 }

@@ -87,6 +87,7 @@ export async function insertOwnerRecords(
       ...lease,
       id: `wh_${unique}`,
       url: `https://hooks.example/${name}`,
+      created_by_key: null,
       // No event of this type comes, so that no delivery is added while a test runs.
       types: 'agent.key_contested',
       state: 'paused',

@@ -59,6 +59,7 @@ create table webhook_endpoints (
   id ${text} primary key,
   owner_id ${id} references owners (id),
   url ${text} not null,
+  created_by_key ${text},
   types ${text},
   state ${text} not null,
   disabled_reason ${text},

@@ -1,0 +1,39 @@
+import { comparePepper, OtherPepperError } from '../../accounts/identity/pepper-check.ts'
+import type { Db } from '../../database/database.ts'
+import { checkIssuerKey, OtherIssuerKeyError } from '../../secrets/issuer-keys/issuer-keys.ts'
+import { readPepper } from '../../secrets/secrets.ts'
+import {
+  compareServiceKey,
+  OtherServiceKeyError,
+  SERVICE_KEY_PURPOSES,
+} from '../../secrets/service-keys.ts'
+
+/** How the keys of a data directory fit the database. */
+export interface KeyComparison {
+  /** Each names a file that is missing or differs, and what to do. */
+  readonly faults: readonly Error[]
+  /** Whether the database knows all of them. */
+  readonly isComplete: boolean
+}
+
+/** Compares the service's own keys and the active issuer key of a data directory with a database that has all migrations. */
+export async function compareKeys(db: Db, dataDir: string): Promise<KeyComparison> {
+  const faults: Error[] = []
+  let isComplete = true
+  for (const purpose of SERVICE_KEY_PURPOSES) {
+    const found = await compareServiceKey(db, dataDir, purpose)
+    if (found === 'unknown') isComplete = false
+    else if (found !== 'same') faults.push(new OtherServiceKeyError(purpose, found))
+  }
+  const issuer = await checkIssuerKey(db, dataDir)
+  if (issuer === null) isComplete = false
+  else if (issuer.found !== 'same') faults.push(new OtherIssuerKeyError(issuer.id, issuer.found))
+  return { faults, isComplete }
+}
+
+/** Asserts that all secrets of a data directory fit a database that has all migrations. @throws OtherPepperError and others that name the file */
+export async function assertSecretsFit(db: Db, dataDir: string): Promise<void> {
+  if ((await comparePepper(db, readPepper(dataDir))) === 'other') throw new OtherPepperError()
+  const [fault] = (await compareKeys(db, dataDir)).faults
+  if (fault !== undefined) throw fault
+}
