@@ -55,7 +55,6 @@ const FURTHER: Readonly<Record<string, readonly ErrorCode[]>> = {
   ],
   vetoRecovery: ['INVALID_SIGNATURE', 'FORBIDDEN', 'CONFLICT'],
   reportKey: ['INVALID_SIGNATURE', 'CONFLICT'],
-  reportOwnKey: ['CONFLICT'],
   contestKeys: ['KEY_ALREADY_CLAIMED', 'AGENT_NOT_ACTIVE', 'CONFLICT'],
   startRecovery: ['AGENT_NOT_ACTIVE', 'CONFLICT'],
   reactivateAgent: ['CONFLICT'],
