@@ -57,7 +57,7 @@ const DOCS = [
   'docs/*.{md,json}',
   '*.md',
   'packages/*/README.md',
-  'tools/{docs,openapi}/**/*.{ts,tsx}',
+  'tools/{docs,openapi}/**/*.{ts,tsx,json}',
   'packages/server/dist/pages/.made-of',
   'packages/{server,protocol}/src/**/*.ts',
 ]

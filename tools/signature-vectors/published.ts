@@ -158,13 +158,33 @@ export const SIGNATURE_AGENTS = {
     { name: 'a directory with a path', field: `sig1="${AGENT}/jwks.json";type=directory` },
   ],
   invalid: [
-    { name: 'two types', field: `sig1="${AGENT}";type=directory;type=cimd` },
-    { name: 'two members of the key', field: `sig1="${AGENT}", sig1="${AGENT}/card";type=cimd` },
-    { name: 'over plain http', field: 'sig1="http://signature-agent.test/card";type=cimd' },
+    {
+      name: 'two types',
+      why: 'another reader could take the first',
+      field: `sig1="${AGENT}";type=directory;type=cimd`,
+    },
+    {
+      name: 'two members of the key',
+      why: 'another reader could take the first',
+      field: `sig1="${AGENT}", sig1="${AGENT}/card";type=cimd`,
+    },
+    {
+      name: 'over plain http',
+      why: 'anyone on the way could replace the keys',
+      field: 'sig1="http://signature-agent.test/card";type=cimd',
+    },
     ...['a!b', 'a~b', "a'b", 'a$b', 'a`b', 'a{b', 'a;b', '[fe80::1%25eth0]', '[fe80::1%eth0]'].map(
-      (host) => ({ name: `the host ${host}`, field: `sig1="https://${host}"` }),
+      (host) => ({
+        name: `the host ${host}`,
+        why: 'no host name: readers of addresses differ in it',
+        field: `sig1="https://${host}"`,
+      }),
     ),
-    { name: 'a token', field: 'sig1=card;type=cimd' },
-    { name: 'several addresses', field: `sig1=("${AGENT}" "https://evil.example")` },
+    { name: 'a token', why: 'an address is a string', field: 'sig1=card;type=cimd' },
+    {
+      name: 'several addresses',
+      why: 'a member has one address',
+      field: `sig1=("${AGENT}" "https://evil.example")`,
+    },
   ],
 }
