@@ -19,13 +19,22 @@ const TOGETHER = [
   ['Latin', 'Han', 'Hangul'],
 ]
 const classOf = (scripts: readonly string[]) => scripts.map((each) => `\\p{scx=${each}}`).join('')
-const ALLOWED = new RegExp(
-  [...SCRIPTS.map((each) => [each]), ...TOGETHER]
+
+let mixed: ((name: string) => boolean) | undefined
+
+/** Whether a text has letters of scripts that are not written together. Its expressions are made on demand: that takes 50 ms. */
+function mixesScripts(name: string): boolean {
+  mixed ??= mixedScripts()
+  return mixed(name)
+}
+
+function mixedScripts(): (name: string) => boolean {
+  const allowed = [...SCRIPTS.map((each) => [each]), ...TOGETHER]
     .map((scripts) => `^[${classOf([...scripts, 'Common', 'Inherited'])}]*$`)
-    .join('|'),
-  'u',
-)
-const KNOWN = new RegExp(`[${classOf(SCRIPTS)}]`, 'u')
+    .join('|')
+  const [isAllowed, isKnown] = [new RegExp(allowed, 'u'), new RegExp(`[${classOf(SCRIPTS)}]`, 'u')]
+  return (name) => isKnown.test(name) && !isAllowed.test(name)
+}
 
 /**
  * Letters that look like Latin ones in common fonts, after lower-casing: the part of Unicode's confusables (UTS 39) that spells the words
@@ -117,7 +126,7 @@ export function nameImitationIn(name: string, reserved: readonly string[] = []):
   const found = imitationIn(name)
   if (found !== null) return found
   if (SYMBOL.test(name)) return 'symbols or emoji'
-  if (KNOWN.test(name) && !ALLOWED.test(name)) return 'letters of several scripts'
+  if (mixesScripts(name)) return 'letters of several scripts'
   const words = claimIn(name) ?? phraseIn(name, reserved) ?? null
   return words === null ? null : `the words “${words}”, or what looks like them`
 }
