@@ -103,15 +103,14 @@ async function open(t: TestContext, names: readonly string[]): Promise<World> {
   return { service, agents, owner }
 }
 
+/** @returns how many entries the log has, under its served checkpoint too */
 async function untilAllLogged({ service }: Pick<World, 'service'>): Promise<number> {
   const { db } = service.operator
-  await untilTicked(service, async () => {
-    const [row] = await db.read.selectFrom('log_epochs').selectAll().execute()
-    const waiting = await db.read.selectFrom('log_queue').select('seq').execute()
-    return waiting.length === 0 && row?.size === row?.published_size
-  })
-  const [row] = await db.read.selectFrom('log_epochs').select('size').execute()
-  return row?.size ?? 0
+  const queued = () => db.read.selectFrom('log_queue').select('seq').execute()
+  await untilTicked(service, async () => (await queued()).length === 0)
+  const { size } = await db.read.selectFrom('log_epochs').select('size').executeTakeFirstOrThrow()
+  await untilLogged(service, size)
+  return size
 }
 
 /** The machine is lost: the backup is put back, and nothing on the new one knows the log. */

@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { assertRefused, jsonOf } from '../../../../../test/support/answer.ts'
 import { unchanged } from '../../../../../test/support/database-digest.ts'
 import { countersignd, startTestService } from '../../../../../test/support/service.ts'
+import { untilTicked } from '../../../../../test/support/until.ts'
 import { Visitor } from '../../../../../test/support/visitor.ts'
 import { providerAt, signed, startOidcServer } from '../identity/oidc-server.ts'
 import { startWithProviders } from '../identity/with-providers.ts'
@@ -61,6 +62,9 @@ test('no sign-in method signs in to a deleted account', async (t) => {
     expires_at: Date.now() + 60_000,
   }
   await db.write((tx) => tx.db.insertInto('sign_in_links').values(row).execute())
+  // It removes what was deleted from the pages of the file.
+  const removals = db.read.selectFrom('jobs').select('id').where('kind', '=', 'remove-deleted')
+  await untilTicked(service, async () => (await removals.execute()).length === 0)
 
   const answer = await unchanged(service, () => ada.post('/api/sign-in/link', { token }))
 
