@@ -49,17 +49,26 @@ const validators = new Map<string, ValidateFunction>()
 
 /** An OpenAPI 3.1 document as the judge of answers. */
 export class OpenApi {
-  /** With every reference replaced by what it refers to. */
-  readonly document: OpenApiDocument
   /** As it is served. */
   readonly published: OpenApiDocument
   readonly #patterns: readonly (readonly [template: string, pattern: RegExp])[]
+  readonly #dereferenced = new Map<unknown, unknown>()
 
   constructor(published: OpenApiDocument) {
     this.published = published
-    const document = dereferenced(published, published) as OpenApiDocument
-    this.document = document
-    this.#patterns = Object.keys(document.paths).map((each) => [each, pathPattern(each)])
+    this.#patterns = Object.keys(published.paths).map((each) => [each, pathPattern(each)])
+  }
+
+  /** With every reference replaced by what it refers to. */
+  get document(): OpenApiDocument {
+    return this.#whole(this.published)
+  }
+
+  /** A part of the document with its references replaced, once: most services answer few of the operations. */
+  #whole<T>(part: T): T {
+    const known = this.#dereferenced.get(part) ?? dereferenced(part, this.published)
+    this.#dereferenced.set(part, known)
+    return known as T
   }
 
   /** The operation that a request is for, or null where the document has none. HEAD is answered like GET. */
@@ -69,8 +78,9 @@ export class OpenApi {
     const templates = matching.map(([template]) => template)
     // A template of fewer parameters is the more specific one.
     templates.sort((a, b) => a.split('{').length - b.split('{').length)
-    const operations = this.document.paths[templates[0] ?? '']
-    return operations?.[method === 'HEAD' ? 'get' : method.toLowerCase()] ?? null
+    const operations = this.published.paths[templates[0] ?? '']
+    const operation = operations?.[method === 'HEAD' ? 'get' : method.toLowerCase()]
+    return operation === undefined ? null : this.#whole(operation)
   }
 
   /**
