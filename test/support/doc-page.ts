@@ -21,7 +21,7 @@ export interface DocBlock {
   readonly fate: Fate | null
 }
 
-const MARK = /^<!-- (blocks: )?(run by|not run:) (.+) -->$/
+const MARK = /^ *<!-- (blocks: )?(run by|not run:) (.+) -->$/
 
 /**
  * Reads the fenced blocks of a page. A comment on its own line marks the next block, `<!-- run by <test> -->` or
