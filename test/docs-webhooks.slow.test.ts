@@ -11,7 +11,7 @@ import { DocPage } from './support/doc-page.ts'
 import { fileCleanup } from './support/file-cleanup.ts'
 import { freePort } from './support/ports.ts'
 import { claimAgent, ROOT, startTestService, type TestService, tempDir } from './support/service.ts'
-import { type SignedInOwner, signIn } from './support/signed-in.ts'
+import { signIn } from './support/signed-in.ts'
 import { needs } from './support/tools.ts'
 import { until, untilTicked } from './support/until.ts'
 
@@ -19,11 +19,13 @@ const PAGE = new DocPage('docs/webhooks.md', import.meta.filename)
 const WEBHOOKS = '/api/account/webhooks'
 const file = fileCleanup()
 let service: TestService
-let owner: SignedInOwner
+let ownerId: number
+/** Signed in just now: `before` may have run long ago, with those of other files. */
+const signedIn = () => signIn(service, ownerId)
 
 before(async () => {
   service = await startTestService(file)
-  owner = await signIn(service, await service.operator.addVerifiedOwner('ada'))
+  ownerId = await service.operator.addVerifiedOwner('ada')
 })
 interface Receiver {
   readonly child: ChildProcess
@@ -55,11 +57,12 @@ async function start(program: string, args: readonly string[], secret: string): 
 }
 
 async function addEndpoint(url: string): Promise<CreatedWebhook> {
-  return jsonOf<CreatedWebhook>(await owner.post(WEBHOOKS, { url }))
+  return jsonOf<CreatedWebhook>(await (await signedIn()).post(WEBHOOKS, { url }))
 }
 
 /** A receiver with the secret accepts events; with another secret it refuses them. */
 async function assertVerifies(program: string, args: readonly string[]): Promise<void> {
+  const owner = await signedIn()
   const placeholder = await startReceiver(file)
   const webhook = await addEndpoint(placeholder.url)
   const path = `${WEBHOOKS}/${webhook.id}`
@@ -101,7 +104,7 @@ test('the public key verifies deliveries', async () => {
   }
   const receiver = await startReceiver(file)
   const { id, publicKey } = await addEndpoint(receiver.url)
-  await owner.post(`${WEBHOOKS}/${id}/test`)
+  await (await signedIn()).post(`${WEBHOOKS}/${id}/test`)
   const [delivery] = receiver.received
   assert.ok(delivery)
   assert.equal(isAuthentic(publicKey, delivery.headers, delivery.body), true)
