@@ -43,7 +43,7 @@ for (const [what, status, body, fault] of [
     await new Promise<void>((resolve) => server.listen(0, 'localhost', resolve))
     const { port } = server.address() as AddressInfo
     const url = `http://localhost:${port}`
-    const judge = watchAnswers(port, 'every-answer.test.ts')
+    const judge = watchAnswers(port, { NAME: 'every-answer.test.ts' })
     await (await fetch(`${url}/thing`)).text()
     if (fault === null) await judge(url)
     else await assert.rejects(judge(url), fault)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Answer } from './answer.ts'
-import { openApiOf } from './openapi.ts'
+import { judgeFor } from './openapi.ts'
 import { only, type RawOptions, sendRaw } from './raw-http.ts'
 import type { TestService } from './service.ts'
 
@@ -21,7 +21,7 @@ export async function ask(service: TestService, target: string, init: Ask = {}):
     headers: response.headers,
     text: await response.text(),
   }
-  const openApi = await openApiOf(service)
+  const openApi = await judgeFor(service.env, service.url)
   openApi.assertConforms(init.method ?? 'GET', target, answer)
   return answer
 }
@@ -53,7 +53,7 @@ export async function askRaw(
   const answer = only(answers)
   const text = typeof bytes === 'string' ? bytes : Buffer.from(bytes).toString('latin1')
   const [method = '', target = ''] = text.split(' ', 2)
-  const openApi = await openApiOf(service)
+  const openApi = await judgeFor(service.env, service.url)
   openApi.assertConforms(method, target, answer)
   return answer
 }

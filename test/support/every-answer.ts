@@ -1,6 +1,7 @@
 import { ServerResponse } from 'node:http'
 import { gunzipSync } from 'node:zlib'
-import { fetchOpenApi, type OpenApi } from './openapi.ts'
+import { judgeFor, type OpenApi } from './openapi.ts'
+import type { TestService } from './service.ts'
 
 /** So much of a body is kept; longer ones are pictures and scripts. */
 const MOST_BYTES = 1_000_000
@@ -18,10 +19,13 @@ let patched = false
 
 /**
  * Watches what a service in this process answers to all clients: fetch, a browser, bare sockets.
- * @param configuration what its /openapi.json depends on: services of equal configuration have equal ones
+ * @param env its settings, on which its /openapi.json depends
  * @returns judges everything that it has answered since, against its own /openapi.json
  */
-export function watchAnswers(port: number, configuration: string): (url: string) => Promise<void> {
+export function watchAnswers(
+  port: number,
+  env: TestService['env'],
+): (url: string) => Promise<void> {
   if (!patched) patch()
   const answers: Told[] = []
   watched.set(port, answers)
@@ -30,23 +34,9 @@ export function watchAnswers(port: number, configuration: string): (url: string)
     // The caller lives as long as the test run, what was answered need not.
     const judged = answers.splice(0)
     if (judged.length === 0) return
-    const openApi = await openApiOf(configuration, url)
+    const openApi = await judgeFor(env, url)
     for (const answer of judged) judge(openApi, answer)
   }
-}
-
-const MOST_DOCUMENTS = 10
-const documents = new Map<string, OpenApi>()
-
-/** Preparing to judge by a document takes time: once for equal services. */
-async function openApiOf(configuration: string, url: string): Promise<OpenApi> {
-  const known = documents.get(configuration)
-  if (known !== undefined) return known
-  const openApi = await fetchOpenApi(url)
-  documents.set(configuration, openApi)
-  const [oldest] = documents.keys()
-  if (documents.size > MOST_DOCUMENTS) documents.delete(oldest as string)
-  return openApi
 }
 
 function judge(openApi: OpenApi, { method, target, head, body }: Told): void {

@@ -34,7 +34,31 @@ export function openApiOf(service: TestService): Promise<OpenApi> {
   return openApi
 }
 
-export async function fetchOpenApi(url: string): Promise<OpenApi> {
+const MOST_JUDGES = 10
+const judges = new Map<string, Promise<OpenApi>>()
+
+/**
+ * A document to judge the answers of a service by: that of an equal service, if there was one, because preparing it takes time.
+ * Only its URLs may differ.
+ * @param env the service's settings
+ * @param url where it answers
+ */
+export function judgeFor(
+  { PORT, DATA_DIR, DATABASE_URL, ...settings }: TestService['env'],
+  url: string,
+) {
+  // The base URL is made of the port where it is not set.
+  const configuration = JSON.stringify(settings)
+  const judge = judges.get(configuration) ?? fetchOpenApi(url)
+  judges.set(configuration, judge)
+  // One that could not be fetched is no judge of the next service.
+  judge.catch(() => judges.delete(configuration))
+  const [oldest] = judges.keys()
+  if (judges.size > MOST_JUDGES) judges.delete(oldest as string)
+  return judge
+}
+
+async function fetchOpenApi(url: string): Promise<OpenApi> {
   const response = await fetch(`${url}/openapi.json`)
   const text = await response.text()
   assert.equal(response.status, 200, text)
@@ -46,6 +70,17 @@ addFormats.default(ajv)
 
 /** By the text of the schema: every service has the same ones, and compiling them costs more than a whole test. */
 const validators = new Map<string, ValidateFunction>()
+const validatorOf = new WeakMap<Schema, ValidateFunction>()
+
+function validatorFor(schema: Schema): ValidateFunction {
+  const known = validatorOf.get(schema)
+  if (known !== undefined) return known
+  const text = JSON.stringify(schema)
+  const validate = validators.get(text) ?? ajv.compile(closed(schema) as Schema)
+  validators.set(text, validate)
+  validatorOf.set(schema, validate)
+  return validate
+}
 
 /** An OpenAPI 3.1 document as the judge of answers. */
 export class OpenApi {
@@ -121,9 +156,7 @@ export class OpenApi {
   }
 
   assertValid(name: string, schema: Schema, value: unknown): void {
-    const text = JSON.stringify(schema)
-    const validate = validators.get(text) ?? ajv.compile(closed(schema) as Schema)
-    validators.set(text, validate)
+    const validate = validatorFor(schema)
     if (!validate(value)) assert.fail(`${name}: ${ajv.errorsText(validate.errors)}`)
   }
 }

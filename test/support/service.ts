@@ -99,7 +99,7 @@ export async function startTestService(
   let running: Running | null = {
     service,
     operator: await openOperator(settings, now),
-    judgeAnswers: watchAnswers(settings.port, configurationOf(env)),
+    judgeAnswers: watchAnswers(settings.port, env),
   }
   let stopped: Promise<void> | null = null
   const stop = () => {
@@ -118,12 +118,6 @@ export async function startTestService(
     tick,
     stop,
   }
-}
-
-/** All settings, except for those that differ from service to service and tell where it and its data are. */
-function configurationOf({ PORT, DATA_DIR, DATABASE_URL, ...others }: Env): string {
-  // The base URL is made of the port where it is not set.
-  return JSON.stringify(others)
 }
 
 interface Running {

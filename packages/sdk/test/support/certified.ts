@@ -1,4 +1,4 @@
-import { openApiOf } from '../../../../test/support/openapi.ts'
+import { judgeFor } from '../../../../test/support/openapi.ts'
 import { PATIENT_CLIENT } from '../../../../test/support/patient-client.ts'
 import type { TestService } from '../../../../test/support/service.ts'
 import { Agent } from '../../src/agent.ts'
@@ -19,7 +19,7 @@ export function registryOf(service: TestService, options: RegistryOptions = {}):
 function conformingFetch(service: TestService): typeof globalThis.fetch {
   return async (input, init) => {
     const response = await fetch(input, init)
-    const openApi = await openApiOf(service)
+    const openApi = await judgeFor(service.env, service.url)
     const { pathname, search } = new URL(String(input))
     const { status, headers } = response
     const text = await response.clone().text()
