@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { cpSync, existsSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { before, test } from 'node:test'
@@ -21,8 +19,7 @@ import {
   mistakeCases,
   namingOf,
 } from './support/policy-cases.ts'
-import { pythonFor } from './support/python.ts'
-import { BASE_ENV } from './support/run.ts'
+import { pythonFor, startPythonSite } from './support/python.ts'
 import { ROOT, run, startTestService, type TestService, tempDir } from './support/service.ts'
 import { needs } from './support/tools.ts'
 
@@ -119,7 +116,7 @@ for (const kind of ['wsgi', 'asgi']) {
     `an agent in TypeScript is admitted by a Python site behind the ${kind.toUpperCase()} middleware, strangers are not`,
     PYTHON.options,
     async () => {
-      const url = await startPythonSite(kind, 'signatures')
+      const url = await startPythonSite(cleanup, PYTHON, [kind, service.url, 'signatures'])
       const { agent, did } = await signingAgent(service, [url])
       const got = await agent.fetch(`${url}/`)
       assert.equal(got.status, 200, await got.clone().text())
@@ -162,7 +159,7 @@ for (const kind of ['wsgi', 'asgi']) {
     `an agent in TypeScript follows a refusal of the ${kind.toUpperCase()} middleware to its sign-in endpoint, and is admitted by its session`,
     PYTHON.options,
     async () => {
-      const url = await startPythonSite(kind, 'sessions')
+      const url = await startPythonSite(cleanup, PYTHON, [kind, service.url, 'sessions'])
       const { agent, did } = await signingAgent(service, [url])
       const refused = await fetch(url, { headers: { ServiceID: did } })
       assert.equal(refused.status, 401)
@@ -277,20 +274,6 @@ print(len(rows), "files")
 `
 
 /** @returns its address */
-async function startPythonSite(kind: string, proof: 'signatures' | 'sessions'): Promise<string> {
-  const script = join(ROOT, 'python/tests/site.py')
-  const child = spawn(PYTHON.path, [script, kind, service.url, proof], {
-    env: { ...BASE_ENV, ...PYTHON.env },
-    stdio: ['pipe', 'pipe', 'inherit'],
-  })
-  const exited = once(child, 'exit')
-  t.after(() => {
-    child.stdin.end()
-    return exited
-  })
-  const [address] = await once(child.stdout, 'data')
-  return String(address).trim()
-}
 
 function decidedHere({ policy: input, ...each }: DecisionCase) {
   const naming = namingOf(each)

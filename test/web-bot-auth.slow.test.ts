@@ -1,16 +1,12 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { join } from 'node:path'
 import { test } from 'node:test'
 import type { PolicyInput } from '../packages/gateway/src/policy/policy.ts'
 import { BOTS, NO_SERVICE, startBotSite } from '../packages/gateway/test/support/directory-site.ts'
 import { FRAMEWORKS, type Seen } from '../packages/gateway/test/support/frameworks.ts'
 import { SHOP, send } from '../packages/gateway/test/support/signing.ts'
 import { BOT_SIGNERS, KEY_SET } from './support/bot-signers.ts'
-import { pythonFor } from './support/python.ts'
-import { BASE_ENV } from './support/run.ts'
-import { type Cleanup, ROOT } from './support/service.ts'
+import { pythonFor, startPythonSite } from './support/python.ts'
+import type { Cleanup } from './support/service.ts'
 
 // The signers that the profile `wba` is for, by their published libraries, at both gateways.
 
@@ -35,19 +31,9 @@ async function startTypeScriptSite(t: Cleanup, framework: string): Promise<Site>
   return { url, origin: SHOP }
 }
 
-async function startPythonSite(t: Cleanup, kind: string): Promise<Site> {
-  const script = join(ROOT, 'python/tests/site.py')
-  const child = spawn(PYTHON.path, [script, kind, NO_SERVICE, 'directories'], {
-    env: { ...BASE_ENV, ...PYTHON.env, POLICY: JSON.stringify(WBA), KEY_SET },
-    stdio: ['pipe', 'pipe', 'inherit'],
-  })
-  const exited = once(child, 'exit')
-  t.after(() => {
-    child.stdin.end()
-    return exited
-  })
-  const [address] = await once(child.stdout, 'data')
-  const url = String(address).trim()
+async function startPython(t: Cleanup, kind: string): Promise<Site> {
+  const env = { POLICY: JSON.stringify(WBA), KEY_SET }
+  const url = await startPythonSite(t, PYTHON, [kind, NO_SERVICE, 'directories'], env)
   return { url, origin: url }
 }
 
@@ -86,6 +72,6 @@ for (const framework of Object.keys(FRAMEWORKS)) {
 for (const kind of ['wsgi', 'asgi']) {
   const name = `Python, ${kind.toUpperCase()}: signers by published libraries are admitted with and without a nonce, for a day`
   test(name, PYTHON.options, async (t) => {
-    await checkSigners(await startPythonSite(t, kind))
+    await checkSigners(await startPython(t, kind))
   })
 }

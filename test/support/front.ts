@@ -4,6 +4,7 @@ import { type RequestOptions, request } from 'node:https'
 import { join } from 'node:path'
 import { createAuthority } from './certificates.ts'
 import { freePort } from './ports.ts'
+import { nginxAround } from './proxy-process.ts'
 import { type Cleanup, ROOT, tempDir } from './service.ts'
 import { until } from './until.ts'
 
@@ -135,21 +136,7 @@ function nginx(setting: Setting): string[] {
     .replace('/etc/ssl/countersign/fullchain.pem', certificate)
     .replace('/etc/ssl/countersign/privkey.pem', key)
   writeFileSync(join(dir, 'service.conf'), site)
-  const kinds = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
   const file = join(dir, 'nginx.conf')
-  writeFileSync(
-    file,
-    `daemon off;
-pid ${dir}/nginx.pid;
-${process.getuid?.() === 0 ? 'user root;' : ''}
-worker_processes 1;
-events {}
-http {
-  access_log off;
-  ${kinds.map((kind) => `${kind}_temp_path ${dir}/${kind};`).join(' ')}
-  include ${dir}/service.conf;
-}
-`,
-  )
+  writeFileSync(file, nginxAround(dir, 'service.conf'))
   return ['nginx', '-p', dir, '-e', 'stderr', '-c', file]
 }

@@ -1,6 +1,8 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { join } from 'node:path'
-import { ROOT } from './service.ts'
+import { BASE_ENV } from './run.ts'
+import { type Cleanup, ROOT } from './service.ts'
 import { allOf, needs, toolPath } from './tools.ts'
 
 /** An interpreter with which tests run the package in python/. */
@@ -32,4 +34,28 @@ function hasModules(path: string, modules: readonly string[]): boolean {
   } catch {
     return false
   }
+}
+
+/**
+ * Starts a site of python/tests/site.py.
+ * @param args its kind, the service and what it accepts
+ * @returns where it answers
+ */
+export async function startPythonSite(
+  t: Cleanup,
+  python: Pick<Python, 'path' | 'env'>,
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<string> {
+  const child = spawn(python.path, [join(ROOT, 'python/tests/site.py'), ...args], {
+    env: { ...BASE_ENV, ...python.env, ...env },
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  const exited = once(child, 'exit')
+  t.after(() => {
+    child.stdin.end()
+    return exited
+  })
+  const [address] = await once(child.stdout, 'data')
+  return String(address).trim()
 }

@@ -104,7 +104,7 @@ const MEANINGS: Readonly<Record<ErrorCode, string>> = {
   FORBIDDEN: 'the account, the key or the API key may not do this',
   IDENTITY_REQUIRED: 'the owner has no valid identity verification',
   RECENT_SIGN_IN_REQUIRED: 'this needs a sign-in within the last 10 minutes',
-  NOT_FOUND: 'nothing is at this address, or goes by this name or token',
+  NOT_FOUND: 'there is nothing with this address, name or token',
   METHOD_NOT_ALLOWED: 'the method was not that of this operation',
   KEY_ALREADY_CLAIMED: 'the key has an agent with this label already',
   AGENT_NOT_ACTIVE: 'the agent is suspended or revoked',

@@ -1,21 +1,11 @@
 import assert from 'node:assert/strict'
-import { existsSync, readFileSync } from 'node:fs'
-import { join, normalize } from 'node:path'
 import { test } from 'node:test'
 import { newPage, openBrowser } from '../../../test/support/browser.ts'
-import { startSite } from '../../../test/support/impostor.ts'
 import { installPacked } from '../../../test/support/published.ts'
 import { startTestService } from '../../../test/support/service.ts'
 import { BROWSER_MATRIX } from '../../../test/support/tools.ts'
 import { certifiedAgent } from './support/certified.ts'
-
-const IMPORTS = {
-  '@countersign/sdk': '/node_modules/@countersign/sdk/lib/index.js',
-  '@noble/curves/': '/node_modules/@noble/curves/',
-  '@noble/hashes/': '/node_modules/@noble/hashes/',
-}
-const PAGE = `<!doctype html><title>A page</title>
-<script type="importmap">${JSON.stringify({ imports: IMPORTS })}</script>`
+import { startPackagePage } from './support/package-page.ts'
 
 const SCRIPT = `async ({ service, pem, did }) => {
   const { Agent, isSignedChallenge, keyFromPem, newKey, Registry, verifyCertificate } =
@@ -42,14 +32,10 @@ test('the published form runs in Chromium, from another origin', BROWSER_MATRIX,
   const service = await startTestService(t)
   const { key, did } = await certifiedAgent(service)
   const { dir } = await installPacked(t, 'sdk')
-  const site = await startSite(t, (request, response) => {
-    const path = normalize((request.url ?? '/').split('?', 1).join(''))
-    const file = join(dir, path)
-    if (path.startsWith('/api/')) {
-      response.writeHead(302, { location: service.url + request.url }).end()
-    } else if (path.startsWith('/node_modules/') && existsSync(file)) {
-      response.setHeader('content-type', 'text/javascript').end(readFileSync(file))
-    } else response.setHeader('content-type', 'text/html').end(path === '/' ? PAGE : '')
+  const site = await startPackagePage(t, dir, ({ url = '' }, response) => {
+    const isMoved = url.startsWith('/api/')
+    if (isMoved) response.writeHead(302, { location: service.url + url }).end()
+    return isMoved
   })
   const { page, problems } = await newPage(await openBrowser(t))
   await page.goto(site)

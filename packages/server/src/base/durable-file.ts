@@ -14,6 +14,16 @@ import { DatabaseSync } from 'node:sqlite'
 /** How long to wait for another process of this machine that changes the file, which takes milliseconds. */
 const LOCK_TIMEOUT_MS = 5000
 
+/** Makes a file durable, or the names in a directory: without it, a power failure may undo a rename. */
+export function syncPath(path: string): void {
+  const opened = openSync(path, 'r')
+  try {
+    fsyncSync(opened)
+  } finally {
+    closeSync(opened)
+  }
+}
+
 /** A small text file that processes of one machine change, and that survives a power failure. Its mode is 0600. */
 export class DurableFile {
   readonly path: string
@@ -39,12 +49,7 @@ export class DurableFile {
     const draft = `${this.path}.tmp`
     writeFileSync(draft, text, { mode: 0o600, flush: true })
     renameSync(draft, this.path)
-    const directory = openSync(this.#directory, 'r')
-    try {
-      fsyncSync(directory)
-    } finally {
-      closeSync(directory)
-    }
+    syncPath(this.#directory)
   }
 
   /** Runs work while no other process of this machine does. The operating system holds the lock, so that it ends with the process. */

@@ -40,7 +40,7 @@ export async function beginEpoch(
   const previous = previousOf(old, known)
   const file = join(dataDir, serviceKeyName('log'))
   const kept = `${file}-${old.epoch}`
-  // A run that was killed may have kept the old key already: what is there now has signed nothing.
+  // A run that was killed, or one before a restore, has kept a key under this number already.
   if (existsSync(file)) renameSync(file, existsSync(kept) ? `${kept}-${now()}` : kept)
   await acceptServiceKey({ db, dataDir }, 'log')
   const key = await openServiceKey({ db, dataDir }, 'log')

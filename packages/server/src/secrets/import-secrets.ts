@@ -1,15 +1,6 @@
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  linkSync,
-  mkdirSync,
-  openSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
+import { existsSync, linkSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { syncPath } from '../base/durable-file.ts'
 import { readSharedSecrets, replacedSecret } from './secret-files.ts'
 
 /** What became of each file, by name. */
@@ -79,20 +70,11 @@ function place(
       )
       renameSync(draftOf(name), file)
     }
-    syncDirectory(dataDir)
+    syncPath(dataDir)
   } catch (error) {
     for (const each of undo.reverse()) each()
     throw error
   } finally {
     for (const name of names) rmSync(draftOf(name), { force: true })
-  }
-}
-
-function syncDirectory(directory: string): void {
-  const opened = openSync(directory, 'r')
-  try {
-    fsyncSync(opened)
-  } finally {
-    closeSync(opened)
   }
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync, rmSync } from 'node:fs'
+import { copyFileSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { isAgentEntry, parseVerifierKey } from '@countersign/protocol'
@@ -157,6 +157,9 @@ test(
     assert.equal((await countersignd(env, ...accept)).code, 0)
     const file = join(env.DATA_DIR as string, serviceKeyName('log'))
     const key = readFileSync(file)
+    // As a run leaves it that was killed once it had made the new key.
+    renameSync(file, `${file}-1`)
+    copyFileSync(join(env.DATA_DIR as string, serviceKeyName('webhook')), file)
     for (const ms of KILLED_AFTER_MS) await killAfter(ms, env, 'log', 'new-epoch')
     assert.equal((await countersignd(env, 'log', 'new-epoch')).code, 0)
     assert.deepEqual(readFileSync(`${file}-1`), key)

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
-import { copyFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { join, normalize } from 'node:path'
+import { copyFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { Miniflare } from 'miniflare'
 import { build, type Rolldown } from 'vite'
 import { newPage, openBrowser } from '../../../../../test/support/browser.ts'
-import { startSite } from '../../../../../test/support/impostor.ts'
 import { nodeOf, programOf } from '../../../../../test/support/programs.ts'
 import { installPacked, type Packed, succeed } from '../../../../../test/support/published.ts'
-import { type Cleanup, tempDir } from '../../../../../test/support/service.ts'
+import { tempDir } from '../../../../../test/support/service.ts'
 import { BROWSER_MATRIX } from '../../../../../test/support/tools.ts'
+import { startPackagePage } from '../../support/package-page.ts'
 import { type Corpus, signatureCorpus } from './signature-corpus.ts'
 
 const COMMANDS: Readonly<Record<string, () => readonly [string, ...string[]]>> = {
@@ -20,14 +20,6 @@ const COMMANDS: Readonly<Record<string, () => readonly [string, ...string[]]>> =
 }
 /** Requests and evaluations of this many signatures. */
 const CHUNK = 5_000
-const IMPORTS = {
-  '@countersign/sdk': '/node_modules/@countersign/sdk/lib/index.js',
-  '@noble/curves/': '/node_modules/@noble/curves/',
-  '@noble/hashes/': '/node_modules/@noble/hashes/',
-}
-const PAGE = `<!doctype html><title>A page</title>
-<script type="importmap">${JSON.stringify({ imports: IMPORTS })}</script>`
-
 /** The tests of what every platform decides about signatures, beside libsodium. @param count of mutated signatures */
 export function sameVerdicts(count: number): void {
   let packed: Packed
@@ -65,7 +57,7 @@ export function sameVerdicts(count: number): void {
 
   test('Chromium decides as libsodium does', BROWSER_MATRIX, async (t) => {
     const { page, problems } = await newPage(await openBrowser(t))
-    await page.goto(await startPage(t, packed.dir))
+    await page.goto(await startPackagePage(t, packed.dir))
     const found = await inChunks(corpus, (lines) =>
       page.evaluate(
         `import('/verdicts.mjs').then(({ verdictsOf }) => verdictsOf(${JSON.stringify(lines)}))`,
@@ -108,15 +100,4 @@ async function bundled(dir: string): Promise<string> {
   })) as Rolldown.RolldownOutput[]
   const [chunk] = [built].flat()[0]?.output ?? []
   return chunk?.code ?? ''
-}
-
-/** WebCrypto needs a page of localhost, or of https. */
-function startPage(t: Cleanup, dir: string): Promise<string> {
-  return startSite(t, (request, response) => {
-    const path = normalize((request.url ?? '/').split('?', 1).join(''))
-    const file = join(dir, path)
-    if (path !== '/' && existsSync(file))
-      response.setHeader('content-type', 'text/javascript').end(readFileSync(file))
-    else response.setHeader('content-type', 'text/html').end(path === '/' ? PAGE : '')
-  })
 }

@@ -4,7 +4,7 @@ import { isSignature, signatureVerifier } from '@countersign/sdk'
 const bytes = (hex) => Uint8Array.from(hex.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16))
 
 export async function verdictsOf(lines) {
-  const verify = signatureVerifier(20)
+  const verify = signatureVerifier(50)
   let verdicts = ''
   for (const line of lines) {
     const parts = line.split(' ').map(bytes)

@@ -1,5 +1,6 @@
-import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { renameSync, rmSync, writeFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
+import { syncPath } from '../../base/durable-file.ts'
 import { isUnreleased, unknownMigrations } from '../migrate.ts'
 import { openConnection } from '../sqlite/connection.ts'
 import { integrityFault } from '../sqlite/sqlite-damage.ts'
@@ -38,7 +39,7 @@ export async function backupFile(
     writeFileSync(draft, '', { mode: 0o600 })
     copyRows(connection, draft)
     disableWal(draft)
-    syncFile(draft)
+    syncPath(draft)
     const contents = inspectBackup(draft)
     if (contents.lastEvent < before) throw new NotABackupError('The copy is incomplete.')
     await verify(draft)
@@ -56,15 +57,6 @@ function copyRows(connection: DatabaseSync, target: string): void {
   } catch (cause) {
     if (isDamage(cause)) throw new NotABackupError('The file is damaged.', { cause })
     throw cause
-  }
-}
-
-function syncFile(file: string): void {
-  const fd = openSync(file, 'r')
-  try {
-    fsyncSync(fd)
-  } finally {
-    closeSync(fd)
   }
 }
 

@@ -1,6 +1,7 @@
-import { chmodSync, closeSync, existsSync, fsyncSync, openSync, renameSync } from 'node:fs'
+import { chmodSync, existsSync, renameSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { backup, DatabaseSync } from 'node:sqlite'
+import { syncPath } from '../../base/durable-file.ts'
 import { EPOCH_SETTING } from '../settings-table.ts'
 import {
   disableWal,
@@ -42,21 +43,11 @@ export async function restoreFile(
     forgetEpoch(draft)
     const previousFile = moveAside(databaseFile, now)
     renameSync(draft, databaseFile)
-    syncDirectory(dirname(databaseFile))
+    syncPath(dirname(databaseFile))
     const setback = previousFile === null ? null : compareRestored(databaseFile, previousFile)
     return { contents, previousFile, setback }
   } finally {
     removeFile(draft)
-  }
-}
-
-/** Makes a rename durable: otherwise a power failure may bring the old file back. */
-function syncDirectory(directory: string): void {
-  const fd = openSync(directory, 'r')
-  try {
-    fsyncSync(fd)
-  } finally {
-    closeSync(fd)
   }
 }
 
