@@ -3,7 +3,9 @@ import { gateway as forExpress } from '@countersign/gateway/express'
 import { gateway as forFastify } from '@countersign/gateway/fastify'
 import express from 'express'
 import fastify from 'fastify'
+import sodium from 'sodium-native'
 import { HOST } from './http-exchange.ts'
+import { keyPairOf } from './keys.ts'
 
 /** A site, optionally with a gateway in front of it. */
 export interface GatewaySiteTask {
@@ -15,12 +17,12 @@ export interface GatewaySiteTask {
     /** Requires signed requests of the agents of this issuer; null: takes the header's word. */
     readonly issuer: string | null
   } | null
-  /** Without a gateway: whether to verify one signature for each request, and nothing else. */
-  readonly verifies: boolean
+  /** Without a gateway: what verifies one signature for each request, and nothing else is done; null: nothing does. */
+  readonly verifier: 'libsodium' | 'node:crypto' | null
 }
 
 // node gateway-site.ts '<a GatewaySiteTask as JSON>': a minimal site in Express or Fastify.
-const { port, framework, gateway, verifies }: GatewaySiteTask = JSON.parse(
+const { port, framework, gateway, verifier }: GatewaySiteTask = JSON.parse(
   process.argv[2] as string,
 )
 const proof = gateway?.issuer
@@ -32,7 +34,9 @@ const options = gateway && {
   ...proof,
 }
 const ANSWER = { hello: 'agent' }
-const verifyOnce = verifies ? verifierOf(400) : null
+/** As long as a signature base is. */
+const MESSAGE = Buffer.alloc(400, 97)
+const verifyOnce = verifier === null ? null : { libsodium, 'node:crypto': nodeCrypto }[verifier]()
 
 if (framework === 'express') {
   const app = express()
@@ -58,12 +62,20 @@ if (framework === 'express') {
   await app.listen({ port, host: HOST })
 }
 
-/** Verifies the same signature again and again with node:crypto, as a site in Node would. @param size as long as a signature base is */
-function verifierOf(size: number): () => void {
+/** Each verifies the same signature again and again. */
+function libsodium(): () => void {
+  const { publicKey, secretKey } = keyPairOf('gateway site')
+  const signature = Buffer.alloc(sodium.crypto_sign_BYTES)
+  sodium.crypto_sign_detached(signature, MESSAGE, secretKey)
+  return () => assertValid(sodium.crypto_sign_verify_detached(signature, MESSAGE, publicKey))
+}
+
+function nodeCrypto(): () => void {
   const { publicKey, privateKey } = generateKeyPairSync('ed25519')
-  const message = Buffer.alloc(size, 97)
-  const signature = sign(null, message, privateKey)
-  return () => {
-    if (!verify(null, message, publicKey, signature)) throw new Error('not verified')
-  }
+  const signature = sign(null, MESSAGE, privateKey)
+  return () => assertValid(verify(null, MESSAGE, publicKey, signature))
+}
+
+function assertValid(isValid: boolean): void {
+  if (!isValid) throw new Error('not verified')
 }

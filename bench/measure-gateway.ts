@@ -45,7 +45,7 @@ async function measureOne(
   const [did = ''] = linesOf(seed.hotTail)
   const asked: HttpRequest = { method: 'GET', path: '/', headers: { [ID_HEADER]: did } }
   const start = (gateway: GatewaySiteTask['gateway']) =>
-    startSite(bench, { framework, gateway, verifies: false }, [asked])
+    startSite(bench, { framework, gateway, verifier: null }, [asked])
   const guarded = await start({
     service: `http://${HOST}:${service.port}`,
     cacheSeconds: cached ? CACHE_SECONDS : 0,

@@ -24,6 +24,11 @@ const SHOP = 'https://shop.example'
 /** The longest that a policy allows, so that keys are known. */
 const CACHE_SECONDS = 60
 const START_DEADLINE_MS = 60_000
+/** Sites that only verify: nothing is faster than libsodium, and node:crypto is what a developer would take first. */
+const VERIFIERS = [
+  ['ceiling', 'libsodium'],
+  ['naive', 'node:crypto'],
+] as const
 
 /** The memory of a nonce store. */
 export interface NonceMemory {
@@ -74,11 +79,14 @@ async function measureOne(
     servers.push(['countersign', await startCommand(bench, url, signed)])
   } else {
     const gateway = { service: url, cacheSeconds: CACHE_SECONDS, issuer: BASE_URL }
-    const guarded = await startSite(bench, { framework: site, gateway, verifies: false }, [])
+    const guarded = await startSite(bench, { framework: site, gateway, verifier: null }, [])
     await untilRefusing(guarded.port)
     servers.push(['countersign', guarded])
-    const bare = { framework: site, gateway: null, verifies: true }
-    servers.push(['ceiling', await startSite(bench, bare, [{ method: 'GET', path: '/' }])])
+    const started: HttpRequest[] = [{ method: 'GET', path: '/' }]
+    for (const [system, verifier] of VERIFIERS) {
+      const only = { framework: site, gateway: null, verifier }
+      servers.push([system, await startSite(bench, only, started)])
+    }
   }
   const targets = servers.map(([system, server]) => {
     const task = { port: server.port, agents, signed, proxied: site === 'command' ? SHOP : null }

@@ -156,19 +156,23 @@ test('the bench compares a site with the gateway to the same site without it', a
   }
 })
 
-test('the bench measures signed requests beside a site that only verifies, and the memory of nonces', async (t) => {
+test('the bench measures signed requests beside sites that only verify, and the memory of nonces', async (t) => {
   const fewer = ['--connections', '4', '--only', 'proof']
   const { code, stdout, stderr } = await bench(tempDir(t), ...BRIEFLY, ...fewer)
   assert.equal(code, 0, stderr)
   const { measurements, nonces, errors }: Report = JSON.parse(stdout)
   assert.equal(errors, 0)
   assert.deepEqual(
-    measurements.map(({ name, ratioToCeiling }) => [name, ratioToCeiling !== null]),
+    measurements.map(({ name, ratioToCeiling, ratioToNaive }) => [
+      name,
+      ratioToCeiling !== null,
+      ratioToNaive !== null,
+    ]),
     [
-      ['proof-express', true],
-      ['proof-fastify', true],
-      ['proof-command', false],
-      ['proof-command-unsigned', false],
+      ['proof-express', true, true],
+      ['proof-fastify', true, true],
+      ['proof-command', false, false],
+      ['proof-command-unsigned', false, false],
     ],
   )
   for (const { perSecond } of measurements) assert.ok(perSecond.countersign)
