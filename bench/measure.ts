@@ -5,6 +5,7 @@ import { measureFootprint } from './footprint.ts'
 import { inspectMachine, pinSelf } from './machine.ts'
 import { measureCertificates } from './measure-certificates.ts'
 import { measureClaims } from './measure-claims.ts'
+import { measureFollowers } from './measure-followers.ts'
 import { measureGateway } from './measure-gateway.ts'
 import { measureKeys } from './measure-keys.ts'
 import { measureOffline } from './measure-offline.ts'
@@ -81,9 +82,10 @@ async function measureAll(bench: Bench, options: Options, seed: Seed): Promise<R
   const keys = options.parts.has('keys') ? await measureKeys(bench, options, seed) : null
   const nonces = options.parts.has('nonces') ? await measureNonces(bench) : null
   const offline = options.parts.has('offline') ? await measureOffline(bench, options) : null
+  const followers = options.parts.has('followers') ? await measureFollowers(bench) : null
   const { measurements, revocations } = await measureScale(bench, options, requestSamples)
   const all = [...alone, ...measurements]
-  return { measurements: all, revocations, keys, nonces, offline, footprint }
+  return { measurements: all, revocations, keys, nonces, offline, followers, footprint }
 }
 
 /** The settings that differ from the defaults. */

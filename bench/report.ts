@@ -1,5 +1,6 @@
 import type { Footprint } from './footprint.ts'
 import type { Machine } from './machine.ts'
+import { type FollowerLoad, followerLines } from './measure-followers.ts'
 import type { KeyOperations } from './measure-keys.ts'
 import { type OfflineDecisions, offlineLines } from './measure-offline.ts'
 import type { NonceMemory } from './measure-proof.ts'
@@ -17,6 +18,7 @@ export interface Results {
   readonly keys: KeyOperations | null
   readonly nonces: NonceMemory | null
   readonly offline: OfflineDecisions | null
+  readonly followers: readonly FollowerLoad[] | null
   readonly footprint: Footprint | null
 }
 
@@ -44,7 +46,7 @@ export interface Report extends Results {
 
 /** Prints the report for people. */
 export function reportText(report: Report): string {
-  const { footprint, keys, measurements, nonces, offline, revocations, seeds } = report
+  const { followers, footprint, keys, measurements, nonces, offline, revocations, seeds } = report
   return [
     headline(report),
     '',
@@ -53,6 +55,7 @@ export function reportText(report: Report): string {
     ...(keys === null ? [] : [...keyLines(keys), '']),
     ...(nonces === null ? [] : [nonceLine(nonces), '']),
     ...(offline === null ? [] : [...offlineLines(offline), '']),
+    ...(followers === null ? [] : [...followerLines(followers), '']),
     ...(footprint === null ? [] : [...footprintLines(footprint), '']),
     `database: ${report.database}`,
     ...Object.entries(report.settings).map(([name, value]) => `setting: ${name}=${value}`),
