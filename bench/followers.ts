@@ -13,8 +13,6 @@ import { timesOf } from './statistics.ts'
 
 // node followers.ts '{"followers":…}': what measure-followers.ts measures, in a process of its own. Prints `RESULT […]`.
 
-const SECONDS = 20
-const REVOCATIONS = 5
 /** More than `latest` has room for: followers have to read the feed after their cursor. */
 const BURST = 200
 const ends: (() => unknown)[] = []
@@ -24,7 +22,7 @@ interface Revocable extends Reference {
   readonly did: string
 }
 
-async function main({ followers }: FollowerTask): Promise<FollowerLoad[]> {
+async function main({ followers, seconds, revocations }: FollowerTask): Promise<FollowerLoad[]> {
   const metricsPort = String(await freePort())
   const service = await startTestService(cleanup, {
     RATE_LIMITS: 'off',
@@ -34,7 +32,8 @@ async function main({ followers }: FollowerTask): Promise<FollowerLoad[]> {
   const cache = await startCache(cleanup, String(service.settings.port))
   const metrics = `http://127.0.0.1:${metricsPort}/metrics`
   const loads: FollowerLoad[] = []
-  for (const count of followers) loads.push(await measure(service, { cache, metrics, count }))
+  for (const count of followers)
+    loads.push(await measure(service, { cache, metrics, count, seconds, revocations }))
   return loads
 }
 
@@ -42,17 +41,19 @@ interface Setting {
   readonly cache: string
   readonly metrics: string
   readonly count: number
+  readonly seconds: number
+  readonly revocations: number
 }
 
 async function measure(
   service: TestService,
-  { cache, metrics, count }: Setting,
+  { cache, metrics, count, seconds, revocations }: Setting,
 ): Promise<FollowerLoad> {
   const ownerId = await service.operator.addVerifiedOwner()
   const owner = await signIn(service, ownerId)
   const burst = await signIn(service, await service.operator.addVerifiedOwner())
   const agents: Revocable[] = []
-  for (let i = 0; i < REVOCATIONS; i += 1) agents.push(await newAgent(service, ownerId))
+  for (let i = 0; i < revocations; i += 1) agents.push(await newAgent(service, ownerId))
   const others: Revocable[] = []
   for (let i = 0; i < BURST; i += 1) others.push(await newAgent(service, burst.ownerId))
 
@@ -61,7 +62,7 @@ async function measure(
   ends.push(() => load.kill())
   await told(load, { start: agents[0]?.list ?? 0 })
   const before = { ...(await counts(load)), served: await served(metrics) }
-  await new Promise((resolve) => setTimeout(resolve, SECONDS * 1000))
+  await new Promise((resolve) => setTimeout(resolve, seconds * 1000))
   const after = { ...(await counts(load)), served: await served(metrics) }
 
   const times: number[] = []
@@ -78,8 +79,8 @@ async function measure(
   await once(load, 'exit')
   return {
     followers: count,
-    sentPerSecond: (after.sent - before.sent) / SECONDS,
-    servedPerSecond: (after.served - before.served) / SECONDS,
+    sentPerSecond: (after.sent - before.sent) / seconds,
+    servedPerSecond: (after.served - before.served) / seconds,
     revocations: timesOf(times),
     burst: { changes: BURST, ms: burstTime, served: burstRequests },
   }

@@ -1,4 +1,5 @@
 import { runScript } from './load.ts'
+import type { Options } from './options.ts'
 import type { Times } from './statistics.ts'
 import type { Bench } from './systems.ts'
 import { count, milliseconds } from './table.ts'
@@ -6,6 +7,10 @@ import { count, milliseconds } from './table.ts'
 /** What `followers.ts` gets. */
 export interface FollowerTask {
   readonly followers: readonly number[]
+  /** How long requests are counted. */
+  readonly seconds: number
+  /** How many are timed, one after another. */
+  readonly revocations: number
 }
 
 /** What followers that poll through nginx's cache ask of the service. */
@@ -22,13 +27,25 @@ export interface FollowerLoad {
 }
 
 const SCRIPT = import.meta.resolve('./followers.ts')
-const FOLLOWERS = [100, 1000, 10_000]
+/** Beside those of `--followers`: what the service is asked must not grow with their number. */
+const FEW = 100
+/** A poll comes every 5 seconds: few of them say as much. */
+const MOST_REVOCATIONS = 5
+/** Each second of `--seconds` counts as this many, since the service is asked about once a second. */
+const LENGTHENED = 4
 const DEADLINE_SECONDS = 1800
 
 /** The service in one process, the followers in another, nginx between them with the file of deploy/. */
-export function measureFollowers({ scope, machine, say }: Bench): Promise<FollowerLoad[]> {
+export function measureFollowers(
+  { scope, machine, say }: Bench,
+  { followers, seconds, gatewayRevocations }: Options,
+): Promise<FollowerLoad[]> {
   say('followers through a cache')
-  const task: FollowerTask = { followers: FOLLOWERS }
+  const task: FollowerTask = {
+    followers: [...new Set([FEW, followers])],
+    seconds: LENGTHENED * seconds,
+    revocations: Math.min(MOST_REVOCATIONS, gatewayRevocations),
+  }
   const limit = { seconds: DEADLINE_SECONDS }
   return runScript(scope, machine, limit, SCRIPT, task, 'all') as Promise<FollowerLoad[]>
 }

@@ -82,7 +82,7 @@ async function measureAll(bench: Bench, options: Options, seed: Seed): Promise<R
   const keys = options.parts.has('keys') ? await measureKeys(bench, options, seed) : null
   const nonces = options.parts.has('nonces') ? await measureNonces(bench) : null
   const offline = options.parts.has('offline') ? await measureOffline(bench, options) : null
-  const followers = options.parts.has('followers') ? await measureFollowers(bench) : null
+  const followers = options.parts.has('followers') ? await measureFollowers(bench, options) : null
   const { measurements, revocations } = await measureScale(bench, options, requestSamples)
   const all = [...alone, ...measurements]
   return { measurements: all, revocations, keys, nonces, offline, followers, footprint }
