@@ -103,7 +103,7 @@ function measurementLines(measurements: readonly Measurement[]): string[] {
     ratio(ratios.ratioToOne),
     count(perSecond.before),
     ratio(ratios.ratioToBefore),
-    ratio(ratios.byCpu.ratioToBefore),
+    ratio(ratios.byCpu.ratioToBefore ?? ratios.byCpu.ratioToOne),
     aims.map(aimText).join(', ') || '-',
     aims.map(({ met }) => yesOrNo(met)).join(', ') || '-',
   ])
@@ -113,6 +113,7 @@ function measurementLines(measurements: readonly Measurement[]): string[] {
 function aimText({ of, atLeast }: Aim): string {
   if (of === 'perSecond') return `>= ${count(atLeast)}/s`
   if (of === 'ceiling') return `>= ${ratio(atLeast)} of ceiling`
+  if (of === 'oneByCpu') return `>= ${atLeast} times one, by CPU time`
   return `>= ${atLeast} times ${of}`
 }
 
