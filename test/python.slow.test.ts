@@ -63,7 +63,7 @@ before(async () => {
 })
 test("the package's own tests pass with a real service and gateway", SUITE.options, async () => {
   const tokens: string[] = []
-  for (let i = 0; i < 6; i++) {
+  for (let i = 0; i < 8; i++) {
     // A new token of an owner replaces the former one.
     tokens.push(await service.operator.issueToken(await service.operator.addVerifiedOwner()))
   }

@@ -56,6 +56,8 @@ export class Agent {
   readonly #requests: RequestSigner
   #signer: Signer
   #did: string | null
+  /** The question for the DID that is under way. */
+  #asking: Promise<string> | null = null
 
   /** @throws CountersignError INVALID_ARGUMENT, UNUSABLE_KEY if the public key is not 32 bytes */
   constructor(options: AgentOptions) {
@@ -73,7 +75,7 @@ export class Agent {
       tokens: options.certificates ? new AgentTokens(registry, this.#naming, this.#now) : null,
       now: this.#now,
       signer: () => this.#signer,
-      did: () => this.#requireDid(),
+      did: () => this.#ownDid(),
       answer: (challenge, audience) => this.answer(challenge, { audience }),
     })
   }
@@ -92,17 +94,18 @@ export class Agent {
     this.#requests.keyChanged()
   }
 
-  /** The agent's DID; null until this object knows it. */
+  /** The agent's DID; null until this object knows it: `claim`, `whoami` and the first signed request find it out. */
   get did(): string | null {
     return this.#did
   }
 
   /**
    * Redeems a claim token that the owner issued on the dashboard: the agent gets a certificate and a DID (contract 4.4).
-   * A refused claim does not use up the token.
+   * A refused claim does not use up the token. If the key has a certificate under this label already, from the owner of the token, it
+   * returns that one and changes nothing, also for a token that is used up: so an agent can claim at each start.
    * @param token such as `svc-verify-` and 32 hexadecimal characters. A secret until it is used
    * @param agentId your label for this agent, 1 to 128 characters: one key can have several certificates
-   * @throws CountersignError TOKEN_EXPIRED, KEY_ALREADY_CLAIMED, NOT_FOUND; OUTCOME_UNKNOWN if the claim was sent
+   * @throws CountersignError TOKEN_EXPIRED; KEY_ALREADY_CLAIMED if another owner has the key; NOT_FOUND; OUTCOME_UNKNOWN if the claim was sent
    *   without a response: `whoami` finds out
    */
   async claim(
@@ -113,7 +116,7 @@ export class Agent {
     if (!isClaimToken(this.#naming, token)) {
       throw new CountersignError(
         'INVALID_ARGUMENT',
-        `A claim token of this service is ${this.#naming.tokenPrefix} and 32 hexadecimal characters.`,
+        `A claim token of this service is ${this.#naming.tokenPrefix} and 32 hexadecimal characters. An agent whose key has a certificate needs none: leave out the claim, or call whoami().`,
       )
     }
     if (!AGENT_ID_PATTERN.test(agentId)) {
@@ -248,11 +251,11 @@ export class Agent {
    * service, which need not be one of `audiences`. Send the grant to `tokenEndpoint` only.
    * @throws CountersignError VALIDATION_ERROR if the metadata of `audience` name another issuer or token endpoint; CONFLICT if the
    *   owner has assigned no grant issuer; AGENT_NOT_ACTIVE; INVALID_SIGNATURE if the DID has another key, or `issuer` is not the
-   *   `BASE_URL` of the service; NO_DID; RATE_LIMITED; UNAVAILABLE if the metadata cannot be read
+   *   `BASE_URL` of the service; NO_DID if the key has no certificate; RATE_LIMITED; UNAVAILABLE if the metadata cannot be read
    */
   async grant(request: GrantRequest, options: Pick<CallOptions, 'signal'> = {}): Promise<Grant> {
     const sign = (path: string, init: RequestInit) => this.#requests.signForService(path, init)
-    return this.#registry.grant(this.#requireDid(), request, sign, options)
+    return this.#registry.grant(await this.#ownDid(), request, sign, options)
   }
 
   /**
@@ -308,9 +311,10 @@ export class Agent {
 
   /**
    * Signs a request to one of the agent's `audiences`, with its identification header (RFC 9421, Web Bot Auth): method, address,
-   * body and the headers that matter. The signature is valid for 60 seconds, once. Send the returned request unchanged.
+   * body and the headers that matter. The signature is valid for 60 seconds, once. Send the returned request unchanged. The first
+   * call asks the service for the agent's DID if this object does not know it.
    * @returns the request to send. Its body, up to 10 MiB, is in memory; its `redirect` is `manual`
-   * @throws CountersignError WRONG_AUDIENCE; NO_DID; INVALID_ARGUMENT if it is signed already or its body is too large
+   * @throws CountersignError WRONG_AUDIENCE; NO_DID if the key has no certificate; INVALID_ARGUMENT if it is signed already or its body is too large
    */
   sign(input: string | URL | Request, init?: RequestInit): Promise<Request> {
     return this.#requests.sign(input, init)
@@ -357,6 +361,23 @@ export class Agent {
     if (this.#did !== null) return this.#did
     const message = 'The DID of this agent is not known here: claim one, or ask whoami() once.'
     throw new CountersignError('NO_DID', message)
+  }
+
+  /** The DID, asked for once by all who need it at the same time. @throws CountersignError NO_DID if the key has no certificate */
+  async #ownDid(): Promise<string> {
+    if (this.#did !== null) return this.#did
+    this.#asking ??= this.whoami()
+      .then(({ did }) => did, this.#withoutCertificate)
+      .finally(() => {
+        this.#asking = null
+      })
+    return this.#asking
+  }
+
+  readonly #withoutCertificate = (cause: CountersignError): never => {
+    if (cause.code !== 'NOT_FOUND') throw cause
+    const message = `This key has no certificate at ${this.#registry.service}. Claim one: agent.claim(token), with a claim token from the owner.`
+    throw new CountersignError('NO_DID', message, { cause })
   }
 
   async #answerTo(challenge: string): Promise<AgentAnswer> {

@@ -190,7 +190,8 @@ export class Registry {
   }
 
   /**
-   * Redeems a claim token (contract 4.4). It retries only if the claim was certainly not processed.
+   * Redeems a claim token (contract 4.4). It retries only if the claim was certainly not processed. If the key has the certificate of
+   * this label already, from the owner of the token, it returns that one, and the token is not used; a used one will do.
    * @throws CountersignError OUTCOME_UNKNOWN if the claim was sent without a response: `agent(publicKey)` finds out
    */
   async redeem(
@@ -208,7 +209,9 @@ export class Registry {
     try {
       return await this.#client.send(request, read, wasNotProcessed, signal)
     } catch (error) {
-      throw claimError(error as CountersignError)
+      const did = this.#certifiedIn(error as CountersignError)
+      if (did === null) throw claimError(error as CountersignError)
+      return { did, message: 'The key has this certificate already. Nothing was changed.' }
     } finally {
       // Cached responses about this key may be outdated now.
       this.#client.clearCache()
@@ -380,6 +383,13 @@ export class Registry {
    */
   rawOf(answer: object): unknown {
     return this.#client.rawOf(answer)
+  }
+
+  /** The DID that a refused claim would have asked for, if the key has it already. */
+  #certifiedIn({ code, location }: CountersignError): string | null {
+    if (code !== 'KEY_ALREADY_CLAIMED' && code !== 'TOKEN_EXPIRED') return null
+    const did = /^\/api\/agents\/([^/?#]+)$/.exec(location ?? '')?.[1] ?? ''
+    return Object.values(didFieldOf(this.#naming, did))[0] ?? null
   }
 
   /** A reader of responses of this deployment. */

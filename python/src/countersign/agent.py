@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import re
 import secrets
+import threading
 import time
 from dataclasses import dataclass
 from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple, Union
@@ -117,11 +118,32 @@ class Agent:
         self._did = None if did is None else self._full_did(did)
         self._audiences = frozenset(_audience(each) for each in audiences)
         self._now = now
+        self._asking = threading.Lock()
 
     @property
     def did(self) -> Optional[str]:
-        """``None`` until this object knows it."""
+        """``None`` until this object knows it: :meth:`claim`, :meth:`whoami` and the first signed request find it out."""
         return self._did
+
+    def own_did(self) -> str:
+        """The DID of this agent. If this object does not know it, it asks the service, once for all threads.
+
+        :raises CountersignError: ``NO_DID`` if the key has no certificate; ``NETWORK``
+        """
+        with self._asking:
+            if self._did is not None:
+                return self._did
+            try:
+                self.whoami()
+            except CountersignError as error:
+                if error.code != "NOT_FOUND":
+                    raise
+                message = (
+                    f"This key has no certificate at {self.registry.service}. "
+                    "Claim one: agent.claim(token), with a claim token from the owner."
+                )
+                raise CountersignError("NO_DID", message) from error
+            return self._require_did()
 
     @property
     def public_key(self) -> str:
@@ -131,17 +153,21 @@ class Agent:
     def claim(self, token: str, agent_id: str = "main") -> str:
         """Redeems a claim token that the owner issued: the agent gets a certificate and a DID (contract 4.4).
 
+        If the key has a certificate under this label already, from the owner of the token, it returns that one and changes
+        nothing, also for a token that is used up: so an agent can claim at each start.
+
         :param token: ``svc-verify-`` and 32 hexadecimal characters; a secret until it is used
         :param agent_id: your label for this agent, 1 to 128 characters
         :returns: the DID
-        :raises CountersignError: ``TOKEN_EXPIRED``, ``KEY_ALREADY_CLAIMED``, ``NOT_FOUND``; ``OUTCOME_UNKNOWN`` if the
-            claim was sent without a response: :meth:`whoami` finds out
+        :raises CountersignError: ``TOKEN_EXPIRED``; ``KEY_ALREADY_CLAIMED`` if another owner has the key; ``NOT_FOUND``;
+            ``OUTCOME_UNKNOWN`` if the claim was sent without a response: :meth:`whoami` finds out
         """
         prefix = f"{self._naming.short_name}-verify-"
         if re.fullmatch(re.escape(prefix) + "[0-9a-f]{32}", token) is None:
             raise CountersignError(
                 "INVALID_ARGUMENT",
-                f"A claim token of this service is {prefix} and 32 hexadecimal characters.",
+                f"A claim token of this service is {prefix} and 32 hexadecimal characters. An agent whose key has a "
+                "certificate needs none: leave out the claim, or call whoami().",
             )
         signature = self._key.sign(f"{token}|{agent_id}".encode("utf-8"))
         body = {
@@ -153,6 +179,10 @@ class Agent:
         try:
             claimed = self.registry.call("POST", "/api/v1/claim", body)
         except CountersignError as error:
+            existing = self._certified_in(error)
+            if existing is not None:
+                self._did = existing
+                return existing
             if error.code != "NETWORK":
                 raise
             message = "The claim was sent, and its outcome is unknown. Call whoami() to find out."
@@ -277,7 +307,8 @@ class Agent:
         :param body: the bytes on the wire; ``None`` without content
         :param nonce: that of a response that asks for it (:func:`challenge_nonce`); by default a random one
         :returns: the headers to set
-        :raises CountersignError: ``WRONG_AUDIENCE``, ``NO_DID``; ``INVALID_ARGUMENT`` if the request cannot be signed
+        :raises CountersignError: ``WRONG_AUDIENCE``; ``NO_DID`` if the key has no certificate; ``INVALID_ARGUMENT`` if the
+            request cannot be signed
         """
         address, mark, rest = url.partition("#")[0].partition("?")
         parsed = parse_url(address)
@@ -292,7 +323,7 @@ class Agent:
                 "WRONG_AUDIENCE",
                 f"This agent does not sign for {parsed.origin}: it is not one of its audiences.",
             )
-        did = self._require_did()
+        did = self.own_did()
         added = [(self._naming.id_header, did), ("Signature-Agent", f'sig1="{self._key_set_url(did)}"')]
         has_content = bool(body)
         if has_content or method in ("POST", "PUT", "PATCH"):
@@ -358,6 +389,14 @@ class Agent:
         lines = (operation, self.registry.service, did, str(sequence), *keys, str(issued_at))
         # 0xFF never occurs in UTF-8, so no challenge can be these bytes.
         return b"\xff" + "\n".join(lines).encode("utf-8")
+
+    def _certified_in(self, error: CountersignError) -> Optional[str]:
+        """The DID that a refused claim would have asked for, if the key has it already."""
+        path, slash, did = (error.location or "").rpartition("/")
+        if error.code not in ("KEY_ALREADY_CLAIMED", "TOKEN_EXPIRED") or path + slash != "/api/agents/":
+            return None
+        tail = self._naming.tail_of(did)
+        return None if tail is None else self._naming.did_of(tail)
 
     def _require_did(self) -> str:
         if self._did is not None:

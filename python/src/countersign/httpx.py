@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Optional
 
+import anyio.to_thread
 import httpx
 
 from .agent import Agent, challenge_nonce
@@ -44,6 +45,9 @@ class AsyncSigningTransport(httpx.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         await request.aread()
+        if self._agent.signs_for(str(request.url)):
+            # It may ask the service, which would block the event loop.
+            await anyio.to_thread.run_sync(self._agent.own_did)
         response = await self._transport.handle_async_request(_signed(self._agent, request, None))
         nonce = _challenge_of(self._agent, request, response)
         if nonce is None:

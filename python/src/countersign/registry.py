@@ -124,7 +124,7 @@ class Registry:
                 return response.read(_MAX_BYTES + 1), response.status
         except urllib.error.HTTPError as answer:
             with answer:
-                raise _reported(answer.read(_MAX_BYTES), answer.code) from None
+                raise _reported(answer.read(_MAX_BYTES), answer.code, answer.headers.get("Location")) from None
         except (urllib.error.URLError, socket.timeout, OSError) as cause:
             raise CountersignError("NETWORK", f"{self.service} did not answer: {cause}") from cause
 
@@ -150,11 +150,11 @@ def _object_in(data: bytes, status: int) -> Dict[str, Any]:
     raise CountersignError("PROTOCOL", "The response is not that of a Countersign service.", status)
 
 
-def _reported(data: bytes, status: int) -> CountersignError:
+def _reported(data: bytes, status: int, location: Optional[str]) -> CountersignError:
     try:
         error = json.loads(data.decode("utf-8"))["error"]
         return CountersignError(
-            str(error["code"]), str(error["message"]), status, error.get("requestId")
+            str(error["code"]), str(error["message"]), status, error.get("requestId"), location
         )
     except (ValueError, KeyError, TypeError, AttributeError):
         message = f"The response with status {status} is not that of a Countersign service."

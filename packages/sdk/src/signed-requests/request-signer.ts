@@ -31,7 +31,7 @@ export interface SigningAgent {
   readonly now: () => number
   readonly signer: () => Signer
   /** @throws CountersignError NO_DID */
-  readonly did: () => string
+  readonly did: () => Promise<string>
   /** @throws CountersignError WRONG_AUDIENCE if a challenge is for another site */
   readonly answer: (challenge: string, audience: string) => Promise<SignedChallenge>
 }
@@ -92,9 +92,9 @@ export class RequestSigner {
       sessionOf: (origin) => sessions.get(origin, now()),
       endSession: (origin, session) => sessions.end(origin, session),
       signInAfter: (response, each, refused) => this.#signInAfter(response, each, refused),
-      withSession: (each, body, { token }) => {
+      withSession: async (each, body, { token }) => {
         const headers = new Headers(each.headers)
-        headers.set(naming.idHeader, did())
+        headers.set(naming.idHeader, await did())
         headers.set('authorization', `Bearer ${token}`)
         return new Request(each, { headers, body, redirect: 'manual' })
       },
@@ -131,7 +131,7 @@ export class RequestSigner {
     }: { readonly audience?: Audience | undefined; readonly nonce?: string | null },
   ): Promise<Request> {
     const { naming, issuer, tokens, now } = this.#agent
-    const did = this.#agent.did()
+    const did = await this.#agent.did()
     const headers = new Headers(request.headers)
     headers.set(naming.idHeader, did)
     // The same throughout, also if the key changes meanwhile.

@@ -35,7 +35,7 @@ export interface FetchingAgent {
     request: Request,
     body: Uint8Array<ArrayBuffer> | null,
     session: AgentSession,
-  ) => Request
+  ) => Promise<Request>
 }
 
 /** As many as fetch follows. */
@@ -96,8 +96,8 @@ async function hop(
 ): Promise<Response> {
   if (request.headers.has('authorization')) return signedHop(request, body, agent)
   const { origin } = new URL(request.url)
-  const send = (each: AgentSession) =>
-    globalThis.fetch(agent.withSession(request, body, each), { redirect: 'manual' })
+  const send = async (each: AgentSession) =>
+    globalThis.fetch(await agent.withSession(request, body, each), { redirect: 'manual' })
   const session = agent.sessionOf(origin)
   const response = session ? await send(session) : await signedHop(request, body, agent)
   if (response.status !== 401) return response
