@@ -16,6 +16,16 @@ export interface AgentOptions {
    * Every recipient of a signature can use it as proof, so never take an origin from the text of a site or a model.
    */
   readonly audiences?: readonly (string | URL | AudienceOptions)[] | undefined
+  /**
+   * What `fetch` does with a request to an origin that is none of `audiences`: `refuse` throws WRONG_AUDIENCE; `plain` sends it without a
+   * signature and the identification header. Default: `refuse`.
+   */
+  readonly unlisted?: 'refuse' | 'plain' | undefined
+  /**
+   * How long `fetch` waits at most, in milliseconds, before it signs a request again that a site could not judge yet (503 with
+   * `Accept-Signature` and `Retry-After`). If the site asks for more, `fetch` returns the 503. 0: never wait. Default: 60,000.
+   */
+  readonly maxRetryAfterMs?: number | undefined
   /** The public address of the service (its `BASE_URL`), if the Registry uses an internal one. Default: that of the Registry. */
   readonly issuer?: string | URL | undefined
   /**

@@ -9,7 +9,6 @@ import {
   isRecoveryToken,
   type Naming,
   parseChallenge,
-  parseDidOrTail,
   signDirectory,
   unsignableTextIn,
 } from '@countersign/protocol'
@@ -28,6 +27,7 @@ import type { Signer } from './keys/signer.ts'
 import { namingOf } from './naming.ts'
 import type { CallOptions } from './options.ts'
 import { originOf } from './origin.ts'
+import { fullDid, OwnDid } from './own-did.ts'
 import type { Registry } from './registry.ts'
 import type { GrantRequest } from './registry-requests.ts'
 import type {
@@ -41,6 +41,7 @@ import type {
   Rotated,
   Vetoed,
 } from './responses/types.ts'
+import { atLeast } from './settings.ts'
 import type { AgentSession } from './sign-in.ts'
 import { audiencesOf } from './signed-requests/audiences.ts'
 import { RequestSigner } from './signed-requests/request-signer.ts'
@@ -55,9 +56,7 @@ export class Agent {
   readonly #now: () => number
   readonly #requests: RequestSigner
   #signer: Signer
-  #did: string | null
-  /** The question for the DID that is under way. */
-  #asking: Promise<string> | null = null
+  readonly #did: OwnDid
 
   /** @throws CountersignError INVALID_ARGUMENT, UNUSABLE_KEY if the public key is not 32 bytes */
   constructor(options: AgentOptions) {
@@ -65,17 +64,20 @@ export class Agent {
     this.#registry = registry
     this.#signer = checkedSigner(signer)
     this.#naming = namingOf(registry.naming)
-    this.#did = did === undefined ? null : this.#fullDid(did)
+    this.#did = new OwnDid(() => this.whoami(), registry.service)
+    if (did !== undefined) this.#did.known = fullDid(this.#naming, did)
     this.#issuer = originOf(issuer, 'The issuer')
     this.#now = options.now ?? Date.now
     this.#requests = new RequestSigner({
       naming: this.#naming,
       audiences: audiencesOf(audiences),
+      unlisted: options.unlisted ?? 'refuse',
+      maxRetryAfterMs: atLeast(0, options.maxRetryAfterMs ?? 60_000, 'maxRetryAfterMs'),
       issuer: this.#issuer,
       tokens: options.certificates ? new AgentTokens(registry, this.#naming, this.#now) : null,
       now: this.#now,
       signer: () => this.#signer,
-      did: () => this.#ownDid(),
+      did: () => this.#did.find(),
       answer: (challenge, audience) => this.answer(challenge, { audience }),
     })
   }
@@ -96,7 +98,7 @@ export class Agent {
 
   /** The agent's DID; null until this object knows it: `claim`, `whoami` and the first signed request find it out. */
   get did(): string | null {
-    return this.#did
+    return this.#did.known
   }
 
   /**
@@ -126,7 +128,7 @@ export class Agent {
     const signature = await this.#sign(claimMessage(token, agentId))
     const request = { claimToken: token, agentId, publicKey: this.publicKey, signature }
     const claimed = await this.#registry.redeem(request, options)
-    this.#did = claimed.did
+    this.#did.known = claimed.did
     return claimed
   }
 
@@ -135,11 +137,11 @@ export class Agent {
    * @throws CountersignError NOT_FOUND if the key has no certificate
    */
   async whoami(options?: CallOptions): Promise<AgentObject> {
-    const self = await this.#registry.agent(this.#did ?? this.publicKey, {
+    const self = await this.#registry.agent(this.did ?? this.publicKey, {
       fresh: true,
       ...options,
     })
-    this.#did ??= self.did
+    this.#did.known ??= self.did
     return self
   }
 
@@ -151,7 +153,7 @@ export class Agent {
    *   FORBIDDEN if the key was reported as compromised
    */
   async renounce(options: Pick<CallOptions, 'signal'> = {}): Promise<Renounced> {
-    const did = this.#requireDid()
+    const did = this.#did.require()
     const request = await endRequest(this.#holder(did), 'renounce', await this.whoami(options))
     return this.#registry.renounce(did, request, options)
   }
@@ -164,7 +166,7 @@ export class Agent {
    */
   async rotateKey(newKey: Signer, options: Pick<CallOptions, 'signal'> = {}): Promise<Rotated> {
     const next = checkedSigner(newKey)
-    const did = this.#requireDid()
+    const did = this.#did.require()
     const self = await this.whoami(options)
     // The response to an earlier call was lost.
     if (self.publicKey === encodeBase64(next.publicKey)) {
@@ -191,7 +193,7 @@ export class Agent {
       )
     }
     const self = await this.whoami(options)
-    const did = this.#requireDid()
+    const did = this.#did.require()
     const request = await recoverRequest(this.#holder(did), token, self)
     return this.#registry.recover(did, request, options)
   }
@@ -202,7 +204,7 @@ export class Agent {
    *   key was reported as compromised
    */
   async vetoRecovery(options: Pick<CallOptions, 'signal'> = {}): Promise<Vetoed> {
-    const did = this.#requireDid()
+    const did = this.#did.require()
     const request = await endRequest(this.#holder(did), 'veto', await this.whoami(options))
     return this.#registry.vetoRecovery(did, request, options)
   }
@@ -213,7 +215,7 @@ export class Agent {
    * @throws CountersignError NO_DID if this object does not know its DID; UNUSABLE_KEY if the DID has never had this key
    */
   async reportKey(options: Pick<CallOptions, 'signal'> = {}): Promise<AgentKeys> {
-    const did = this.#requireDid()
+    const did = this.#did.require()
     const request = await reportRequest(this.#holder(did), await this.keys(options))
     return this.#registry.reportKey(did, request, options)
   }
@@ -223,7 +225,7 @@ export class Agent {
    * @throws CountersignError NOT_FOUND if the key has no certificate
    */
   keys(options?: CallOptions): Promise<AgentKeys> {
-    return this.#registry.keys(this.#did ?? this.publicKey, { fresh: true, ...options })
+    return this.#registry.keys(this.did ?? this.publicKey, { fresh: true, ...options })
   }
 
   /**
@@ -234,7 +236,7 @@ export class Agent {
    *   service; CONFLICT if the agent is not active
    */
   async proveDirectory(options: Pick<CallOptions, 'signal'> = {}): Promise<DirectoryProof> {
-    const did = this.#requireDid()
+    const did = this.#did.require()
     const created = Math.floor(this.#now() / 1000)
     const claim = {
       authority: new URL(this.#issuer).host,
@@ -255,7 +257,7 @@ export class Agent {
    */
   async grant(request: GrantRequest, options: Pick<CallOptions, 'signal'> = {}): Promise<Grant> {
     const sign = (path: string, init: RequestInit) => this.#requests.signForService(path, init)
-    return this.#registry.grant(await this.#ownDid(), request, sign, options)
+    return this.#registry.grant(await this.#did.find(), request, sign, options)
   }
 
   /**
@@ -306,7 +308,7 @@ export class Agent {
    * @throws CountersignError NO_DID
    */
   identification(): Record<string, string> {
-    return { [this.#naming.idHeader]: this.#requireDid() }
+    return { [this.#naming.idHeader]: this.#did.require() }
   }
 
   /**
@@ -321,9 +323,11 @@ export class Agent {
   }
 
   /**
-   * `fetch` that signs requests to the agent's `audiences` as `sign` does; to other origins it sends neither a signature nor the
-   * identification header. It follows redirects within the origin, signs each of them, and fails on others. If the site answers 401 to the
-   * first request after `useKey`, it signs and sends the request once more. If it names a sign-in endpoint at the same origin in
+   * `fetch` that signs requests to the agent's `audiences` as `sign` does; a request to another origin throws WRONG_AUDIENCE, unless
+   * `unlisted` is `plain`. It follows redirects within the origin, signs each of them, and fails on others. If the site answers 401 to the
+   * first request after `useKey`, it signs and sends the request once more. So it does after a 503 that asks for it: with the nonce of
+   * `Accept-Signature`, else after `Retry-After` (`maxRetryAfterMs`), since nothing was done then, whatever the method; bodies, also
+   * streams, are in memory. If it names a sign-in endpoint at the same origin in
    * `WWW-Authenticate`, the agent signs in there and sends the request once more, with the session instead of a signature. Sessions
    * are in memory, one for each audience, and are renewed in the same way. It is bound to this object.
    */
@@ -339,13 +343,6 @@ export class Agent {
     return this.#requests.signIn(endpoint, options)
   }
 
-  #fullDid(text: string): string {
-    const tail = parseDidOrTail(this.#naming, text)
-    if (tail !== null) return `${this.#naming.didPrefix}${tail}`
-    const message = `A DID of this service is ${this.#naming.didPrefix} and 24 base58 characters.`
-    throw new CountersignError('INVALID_ARGUMENT', message)
-  }
-
   #holder(did: string): KeyHolder {
     return {
       did,
@@ -357,29 +354,6 @@ export class Agent {
     }
   }
 
-  #requireDid(): string {
-    if (this.#did !== null) return this.#did
-    const message = 'The DID of this agent is not known here: claim one, or ask whoami() once.'
-    throw new CountersignError('NO_DID', message)
-  }
-
-  /** The DID, asked for once by all who need it at the same time. @throws CountersignError NO_DID if the key has no certificate */
-  async #ownDid(): Promise<string> {
-    if (this.#did !== null) return this.#did
-    this.#asking ??= this.whoami()
-      .then(({ did }) => did, this.#withoutCertificate)
-      .finally(() => {
-        this.#asking = null
-      })
-    return this.#asking
-  }
-
-  readonly #withoutCertificate = (cause: CountersignError): never => {
-    if (cause.code !== 'NOT_FOUND') throw cause
-    const message = `This key has no certificate at ${this.#registry.service}. Claim one: agent.claim(token), with a claim token from the owner.`
-    throw new CountersignError('NO_DID', message, { cause })
-  }
-
   async #answerTo(challenge: string): Promise<AgentAnswer> {
     let message: Uint8Array
     try {
@@ -389,7 +363,7 @@ export class Agent {
     }
     const signature = await this.#sign(message)
     const { publicKey } = this
-    return { publicKey, challenge, signature, ...(this.#did !== null && { did: this.#did }) }
+    return { publicKey, challenge, signature, ...(this.did !== null && { did: this.did }) }
   }
 
   async #sign(message: Uint8Array): Promise<string> {

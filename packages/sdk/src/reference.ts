@@ -54,6 +54,16 @@ export function didFieldOf(known: Naming | null, did = ''): Record<string, strin
   return naming && tail ? { [naming.didField]: `${naming.didPrefix}${tail}` } : {}
 }
 
+/** The DID that a refused claim would have asked for, if the key has it already; else null. */
+export function certifiedIn(
+  naming: Naming | null,
+  { code, location }: CountersignError,
+): string | null {
+  if (code !== 'KEY_ALREADY_CLAIMED' && code !== 'TOKEN_EXPIRED') return null
+  const did = /^\/api\/agents\/([^/?#]+)$/.exec(location ?? '')?.[1] ?? ''
+  return Object.values(didFieldOf(naming, did))[0] ?? null
+}
+
 /** Accepts a response only if it is about the agent that was asked for. */
 export function about<T>(
   reference: Reference,

@@ -10,7 +10,7 @@ import { checkedAnswer, type SignedChallenge } from './keys/signed-challenge.ts'
 import { namingOf } from './naming.ts'
 import type { AnswerOrigin, CallOptions, Names, RegistryOptions } from './options.ts'
 import { originOf } from './origin.ts'
-import { about, didFieldOf, didInDidWeb, referenceTo } from './reference.ts'
+import { about, certifiedIn, didFieldOf, didInDidWeb, referenceTo } from './reference.ts'
 import type {
   ClaimRequest,
   DirectoryProofRequest,
@@ -190,8 +190,7 @@ export class Registry {
   }
 
   /**
-   * Redeems a claim token (contract 4.4). It retries only if the claim was certainly not processed. If the key has the certificate of
-   * this label already, from the owner of the token, it returns that one, and the token is not used; a used one will do.
+   * Redeems a claim token, or returns the certificate that the key has already under this label, from the same owner (contract 4.4).
    * @throws CountersignError OUTCOME_UNKNOWN if the claim was sent without a response: `agent(publicKey)` finds out
    */
   async redeem(
@@ -200,16 +199,14 @@ export class Registry {
   ): Promise<Claimed> {
     if (signal?.aborted) throw abortedBy(signal)
     const body = { claimToken, agentId, publicKey, signature }
-    const request = { path: '/api/v1/claim', body }
-    const readAll = this.#read(schemas.CLAIMED)
     const read: Read<Claimed> = (answer) => {
-      const { did, message } = readAll(answer)
+      const { did, message } = this.#read(schemas.CLAIMED)(answer)
       return { did, message }
     }
     try {
-      return await this.#client.send(request, read, wasNotProcessed, signal)
+      return await this.#client.send({ path: '/api/v1/claim', body }, read, wasNotProcessed, signal)
     } catch (error) {
-      const did = this.#certifiedIn(error as CountersignError)
+      const did = certifiedIn(this.#naming, error as CountersignError)
       if (did === null) throw claimError(error as CountersignError)
       return { did, message: 'The key has this certificate already. Nothing was changed.' }
     } finally {
@@ -383,13 +380,6 @@ export class Registry {
    */
   rawOf(answer: object): unknown {
     return this.#client.rawOf(answer)
-  }
-
-  /** The DID that a refused claim would have asked for, if the key has it already. */
-  #certifiedIn({ code, location }: CountersignError): string | null {
-    if (code !== 'KEY_ALREADY_CLAIMED' && code !== 'TOKEN_EXPIRED') return null
-    const did = /^\/api\/agents\/([^/?#]+)$/.exec(location ?? '')?.[1] ?? ''
-    return Object.values(didFieldOf(this.#naming, did))[0] ?? null
   }
 
   /** A reader of responses of this deployment. */

@@ -8,7 +8,8 @@ import secrets
 import threading
 import time
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple, Union
+from email.utils import parsedate_to_datetime
+from typing import Any, Callable, Dict, Iterable, List, Literal, Mapping, Optional, Tuple, Union
 from urllib.parse import quote
 
 from ._ed25519 import thumbprint
@@ -100,6 +101,8 @@ class Agent:
     :param audiences: the origins that it signs requests for, such as ``https://shop.example``; https, on loopback also
         http. Every recipient of a signature can use it as proof, so never take an origin from the text of a site or a
         model
+    :param unlisted: what the adapters do with requests to other origins: ``refuse`` raises ``WRONG_AUDIENCE``; ``plain`` sends
+        them without a signature and the identification header
     :param now: the clock, in Unix seconds
     :raises CountersignError: ``INVALID_ARGUMENT``
     """
@@ -110,6 +113,7 @@ class Agent:
         key: AgentKey,
         did: Optional[str] = None,
         audiences: Iterable[str] = (),
+        unlisted: Literal["refuse", "plain"] = "refuse",
         now: Callable[[], float] = time.time,
     ) -> None:
         self.registry = service if isinstance(service, Registry) else Registry(service)
@@ -117,6 +121,9 @@ class Agent:
         self._naming = self.registry.naming
         self._did = None if did is None else self._full_did(did)
         self._audiences = frozenset(_audience(each) for each in audiences)
+        if unlisted not in ("refuse", "plain"):
+            raise CountersignError("INVALID_ARGUMENT", 'unlisted must be "refuse" or "plain".')
+        self._unlisted = unlisted
         self._now = now
         self._asking = threading.Lock()
 
@@ -319,10 +326,7 @@ class Agent:
                 "The URL is not in its normalized form, such as https://shop.example/orders?page=1.",
             )
         if parsed.origin not in self._audiences:
-            raise CountersignError(
-                "WRONG_AUDIENCE",
-                f"This agent does not sign for {parsed.origin}: it is not one of its audiences.",
-            )
+            raise _not_listed(parsed.origin)
         did = self.own_did()
         added = [(self._naming.id_header, did), ("Signature-Agent", f'sig1="{self._key_set_url(did)}"')]
         has_content = bool(body)
@@ -359,6 +363,16 @@ class Agent:
         match = _ORIGIN.match(url)
         parsed = parse_url(match.group().lower()) if match else None
         return parsed is not None and parsed.origin in self._audiences
+
+    def check_unlisted(self, url: str) -> None:
+        """Whether a request that is not signed may be sent.
+
+        :raises CountersignError: ``WRONG_AUDIENCE`` unless ``unlisted`` is ``plain``
+        """
+        if self._unlisted == "plain":
+            return
+        match = _ORIGIN.match(url)
+        raise _not_listed(match.group().lower() if match else "this address")
 
     @property
     def id_header(self) -> str:
@@ -412,6 +426,14 @@ class Agent:
         raise CountersignError("INVALID_ARGUMENT", message)
 
 
+def _not_listed(origin: str) -> CountersignError:
+    return CountersignError(
+        "WRONG_AUDIENCE",
+        f"This agent does not sign for {origin}, which is not one of its audiences. If it is a site that you chose, add it: "
+        f'Agent(…, audiences=["{origin}"]). To send such requests unsigned: Agent(…, unlisted="plain").',
+    )
+
+
 def challenge_nonce(status: int, accept_signature: Optional[str]) -> Optional[str]:
     """The nonce with which a response asks to sign its request once more. Nothing else of the field counts.
 
@@ -419,9 +441,37 @@ def challenge_nonce(status: int, accept_signature: Optional[str]) -> Optional[st
     :returns: ``None`` if the status is not 401 or 503, or not exactly one member is for Web Bot Auth, or it names no nonce
         of 22 to 128 base64url characters
     """
-    if status not in (401, 503) or accept_signature is None:
+    params = _requested_signature(accept_signature) if status in (401, 503) else None
+    nonce = None if params is None else params.get("nonce")
+    return nonce if type(nonce) is str and _NONCE.fullmatch(nonce) else None
+
+
+def sign_again_after(
+    status: int, accept_signature: Optional[str], retry_after: Optional[str], now: float
+) -> Optional[float]:
+    """How long to wait before a request is signed again that a site could not judge yet. Nothing was done then.
+
+    :param accept_signature: the value of ``Accept-Signature``; ``None`` without one
+    :param retry_after: the value of ``Retry-After``: seconds, or a date; ``None`` without one
+    :param now: Unix seconds
+    :returns: seconds; ``None`` if the status is not 503, or not exactly one member of ``Accept-Signature`` is for Web Bot Auth,
+        or it names a nonce, or there is no ``Retry-After``
+    """
+    params = _requested_signature(accept_signature) if status == 503 else None
+    if params is None or "nonce" in params:
         return None
-    if len(accept_signature) > _ACCEPT_SIGNATURE_MAX_LENGTH:
+    text = (retry_after or "").strip()
+    if re.fullmatch("[0-9]{1,9}", text):
+        return float(text)
+    try:
+        return max(0.0, parsedate_to_datetime(text).timestamp() - now)
+    except (ValueError, TypeError, IndexError):
+        return None
+
+
+def _requested_signature(accept_signature: Optional[str]) -> Optional[Mapping[str, Any]]:
+    """The parameters of the only member of ``Accept-Signature`` for Web Bot Auth."""
+    if accept_signature is None or len(accept_signature) > _ACCEPT_SIGNATURE_MAX_LENGTH:
         return None
     try:
         members = parse_dictionary(accept_signature).values()
@@ -429,8 +479,7 @@ def challenge_nonce(status: int, accept_signature: Optional[str]) -> Optional[st
         return None
     tags = [(each, each.params.get("tag")) for each in members]
     tagged = [each for each, tag in tags if type(tag) is str and tag == TAG]
-    nonce = tagged[0].params.get("nonce") if len(tagged) == 1 else None
-    return nonce if type(nonce) is str and _NONCE.fullmatch(nonce) else None
+    return tagged[0].params if len(tagged) == 1 else None
 
 
 def _audience(text: str) -> str:

@@ -151,7 +151,8 @@ export function abortedBy(signal: AbortSignal): CountersignError {
     : new CountersignError('ABORTED', 'The caller aborted the call.', { cause })
 }
 
-function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+/** @throws CountersignError ABORTED, TIMEOUT if the signal ends the wait */
+export function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     const abort = () => {
       clearTimeout(timer)
