@@ -1,3 +1,4 @@
+import { CountersignError } from './errors.ts'
 import type { SignedChallenge } from './keys/signed-challenge.ts'
 import type { Signer } from './keys/signer.ts'
 import type { Registry } from './registry.ts'
@@ -35,6 +36,24 @@ export interface AgentOptions {
   readonly certificates?: boolean | undefined
   /** The clock of signatures, in milliseconds since 1970. Default: the system's. */
   readonly now?: (() => number) | undefined
+}
+
+/** For callers without types. @throws CountersignError INVALID_ARGUMENT */
+export function assertAgentOptions(options: Partial<AgentOptions> | undefined): void {
+  const { registry, signer } = options ?? {}
+  // Checks for a method instead of the class: the application may have installed another copy of this package.
+  if (typeof registry?.redeem !== 'function') {
+    throw new CountersignError(
+      'INVALID_ARGUMENT',
+      "The option registry takes a Registry, not an address: registry: await Registry.discover('https://id.example').",
+    )
+  }
+  if (typeof signer?.sign !== 'function') {
+    throw new CountersignError(
+      'INVALID_ARGUMENT',
+      "The option signer takes a key: signer: await keyFromFile('agent.pem', { create: true }), of @countersign/sdk/node, or newKey().",
+    )
+  }
 }
 
 /** An agent's answer to a challenge, with its DID if that is known. */

@@ -12,7 +12,7 @@ import {
   signDirectory,
   unsignableTextIn,
 } from '@countersign/protocol'
-import type { AgentAnswer, AgentOptions } from './agent-options.ts'
+import { type AgentAnswer, type AgentOptions, assertAgentOptions } from './agent-options.ts'
 import { AgentTokens } from './certificates/agent-tokens.ts'
 import { CountersignError } from './errors.ts'
 import {
@@ -60,6 +60,7 @@ export class Agent {
 
   /** @throws CountersignError INVALID_ARGUMENT, UNUSABLE_KEY if the public key is not 32 bytes */
   constructor(options: AgentOptions) {
+    assertAgentOptions(options)
     const { registry, signer, did, audiences = [], issuer = registry.service } = options
     this.#registry = registry
     this.#signer = checkedSigner(signer)

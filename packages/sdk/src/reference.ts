@@ -22,6 +22,10 @@ export interface Reference {
  * @throws CountersignError INVALID_ARGUMENT for any other text
  */
 export function referenceTo(naming: Naming | null, agent: string): Reference {
+  if (typeof agent !== 'string') {
+    const got = agent === null ? 'null' : typeof agent
+    throw invalid(naming?.didPrefix ?? 'a short name, :agent:', ` This is ${got}.`)
+  }
   if (naming === null) return referenceToAny(agent)
   const tail = parseDidOrTail(naming, agent)
   if (tail !== null) {
@@ -77,9 +81,9 @@ export function about<T>(
   }
 }
 
-function invalid(didPrefix: string): CountersignError {
+function invalid(didPrefix: string, got = ''): CountersignError {
   return new CountersignError(
     'INVALID_ARGUMENT',
-    `Give an agent as a DID (${didPrefix} and 24 base58 characters), the last 24 characters of a DID, or a public key in base64.`,
+    `Give an agent as a DID (${didPrefix} and 24 base58 characters), the last 24 characters of a DID, or a public key in base64.${got}`,
   )
 }

@@ -1,6 +1,6 @@
 import { asksToSignLater, challengeNonce } from '@countersign/protocol'
 import { CountersignError } from '../errors.ts'
-import { pause } from '../http/retry.ts'
+import { pause, untrustedCertificate } from '../http/retry.ts'
 import type { AgentSession } from '../sign-in.ts'
 import { bufferBody } from './buffered-body.ts'
 
@@ -78,7 +78,7 @@ function requestOf(input: string | URL | Request, init: RequestInit | undefined)
 /**
  * Fetches with a signature, and follows redirects within the origin, each hop with its own signature. `fetch` itself would forward the
  * signature, the identification and the body to another origin.
- * @throws CountersignError REDIRECT
+ * @throws CountersignError REDIRECT; NETWORK if the site's certificate is not trusted
  */
 export async function signedFetch(request: Request, agent: FetchingAgent): Promise<Response> {
   const mode = request.redirect
@@ -112,8 +112,7 @@ async function hop(
 ): Promise<Response> {
   if (request.headers.has('authorization')) return signedHop(request, body, agent)
   const { origin } = new URL(request.url)
-  const send = async (each: AgentSession) =>
-    globalThis.fetch(await agent.withSession(request, body, each), { redirect: 'manual' })
+  const send = async (each: AgentSession) => sendOnce(await agent.withSession(request, body, each))
   const session = agent.sessionOf(origin)
   const response = session ? await send(session) : await signedHop(request, body, agent)
   if (response.status !== 401) return response
@@ -137,7 +136,7 @@ async function signedHop(
   let hasRetried = false
   let wasAsked = false
   for (;;) {
-    const response: Response = await globalThis.fetch(signed, { redirect: 'manual' })
+    const response = await sendOnce(signed)
     const { status, headers } = response
     const field = headers.get('accept-signature')
     const nonce: string | null = wasAsked ? null : challengeNonce(status, field)
@@ -152,6 +151,15 @@ async function signedHop(
     wasAsked ||= nonce !== null || wait !== null
     hasRetried ||= retries
     signed = await sign(request, body, nonce)
+  }
+}
+
+/** @throws CountersignError NETWORK if the site's certificate is not trusted; what `fetch` throws */
+async function sendOnce(request: Request): Promise<Response> {
+  try {
+    return await globalThis.fetch(request, { redirect: 'manual' })
+  } catch (error) {
+    throw untrustedCertificate(new URL(request.url).origin, error) ?? error
   }
 }
 
