@@ -1,4 +1,4 @@
-import type { Naming, SignatureResult } from '@countersign/protocol'
+import type { Naming, SignatureResult, UnverifiedResult } from '@countersign/protocol'
 import type { Grade } from '@countersign/sdk'
 import type { Level, Mode, Policy, Rules } from '../policy/policy.ts'
 import { type ForwardedHeaders, forwardedHeaders } from '../request/identity-headers.ts'
@@ -309,7 +309,7 @@ export function signedOutcome(
 export function unverifiedOutcome(
   context: OutcomeContext,
   { decision }: Outcome,
-  result: SignatureResult,
+  result: UnverifiedResult,
   retryAfterSeconds: number | null,
 ): Outcome {
   const signature = signatureOf(result)
