@@ -16,7 +16,7 @@ const agent = new Agent({
   signer: await keyFromFile('agent.pem', { create: true }),
   audiences: [SHOP],
 })
-await (CLAIM_TOKEN ? agent.claim(CLAIM_TOKEN) : agent.whoami())
+if (CLAIM_TOKEN) await agent.claim(CLAIM_TOKEN) // the same at each start
 
 async function order({ item }) {
   const response = await agent.fetch(`${SHOP}/orders`, {

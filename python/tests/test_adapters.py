@@ -14,7 +14,8 @@ CHALLENGE = "challenge-of-the-site-1"
 
 @pytest.fixture
 def servers():
-    """Two servers that answer with what they received; ``/to?<address>`` redirects with 307, and ``/503`` asks to sign with a nonce."""
+    """Two servers that answer with what they received; ``/to?<address>`` redirects with 307, ``/503`` asks to sign with a nonce, and
+    ``/later?<seconds>`` to sign again after a time."""
     seen = []
 
     class Handler(BaseHTTPRequestHandler):
@@ -23,9 +24,12 @@ def servers():
             headers = {k.lower(): v for k, v in self.headers.items()}
             seen.append((self.server.server_port, self.path, {**headers, "body": body}))
             path, _, query = self.path.partition("?")
-            self.send_response(307 if path == "/to" else 503 if path == "/503" else 200)
+            self.send_response(307 if path == "/to" else 503 if path in ("/503", "/later") else 200)
             if path == "/503":
                 self.send_header("Accept-Signature", f'sig1=();nonce="{CHALLENGE}";tag="web-bot-auth"')
+            if path == "/later":
+                self.send_header("Accept-Signature", 'sig1=();tag="web-bot-auth"')
+                self.send_header("Retry-After", query)
             if path == "/to":
                 self.send_header("Location", query)
             self.send_header("Content-Length", "2")
@@ -46,9 +50,9 @@ def servers():
         each.server_close()
 
 
-def agent_for(origin):
+def agent_for(origin, unlisted="plain"):
     service = FakeService()
-    return Agent(service, service.key, did=DID, audiences=[origin])
+    return Agent(service, service.key, did=DID, audiences=[origin], unlisted=unlisted)
 
 
 def check(seen, path):
@@ -144,6 +148,77 @@ def test_a_nonce_of_the_site_is_signed_once_httpx(servers):
 
     asyncio.run(main())
     check_challenged(seen)
+
+
+def check_later(seen):
+    """The request is sent twice, each time with a signature of its own; that which asks for too long a wait, once."""
+    first, second, far, other = seen
+    assert [first[2]["body"], second[2]["body"]] == [b"lamp", b"lamp"]
+    assert first[2]["signature"] != second[2]["signature"]
+    assert (far[1], other[1]) == ("/later?61", "/later?0")
+    assert "signature" not in other[2]
+
+
+def test_a_site_that_asks_to_sign_again_later(servers):
+    pytest.importorskip("requests")
+    httpx = pytest.importorskip("httpx")
+    from countersign.httpx import AsyncSigningTransport, SigningTransport
+    from countersign.requests import signing_session
+
+    (here, there), seen = servers
+    addresses = [f"{here}/later?0", f"{here}/later?61", f"{there}/later?0"]
+    with signing_session(agent_for(here)) as session:
+        assert [session.post(each, data=b"lamp").status_code for each in addresses] == [503] * 3
+    check_later(seen)
+    seen.clear()
+    with httpx.Client(transport=SigningTransport(agent_for(here))) as client:
+        assert [client.post(each, content=b"lamp").status_code for each in addresses] == [503] * 3
+    check_later(seen)
+    seen.clear()
+
+    async def main():
+        async with httpx.AsyncClient(transport=AsyncSigningTransport(agent_for(here))) as client:
+            for each in addresses:
+                assert (await client.post(each, content=b"lamp")).status_code == 503
+
+    asyncio.run(main())
+    check_later(seen)
+    seen.clear()
+    with signing_session(agent_for(here), max_retry_after=0) as session:
+        assert session.get(f"{here}/later?1").status_code == 503
+    assert len(seen) == 1
+
+
+def test_other_origins_are_refused(servers):
+    pytest.importorskip("requests")
+    httpx = pytest.importorskip("httpx")
+    from countersign.httpx import AsyncSigningTransport, SigningTransport
+    from countersign.requests import signing_session
+
+    (here, there), seen = servers
+
+    def refused(send, *args):
+        with pytest.raises(CountersignError) as caught:
+            send(*args)
+        assert caught.value.code == "WRONG_AUDIENCE"
+        assert f'audiences=["{there}"]' in str(caught.value) and 'unlisted="plain"' in str(caught.value)
+
+    agent = agent_for(here, unlisted="refuse")
+    with signing_session(agent) as session:
+        assert session.get(f"{here}/a").status_code == 200
+        refused(session.get, f"{there}/a")
+        refused(session.get, f"{here}/to?{there}/other")
+    with httpx.Client(transport=SigningTransport(agent)) as client:
+        refused(client.get, f"{there}/a")
+
+    async def main():
+        async with httpx.AsyncClient(transport=AsyncSigningTransport(agent)) as client:
+            await client.get(f"{there}/a")
+
+    refused(asyncio.run, main())
+    assert [each[1].partition("?")[0] for each in seen] == ["/a", "/to"]
+    with pytest.raises(CountersignError):
+        agent_for(here, unlisted="other")
 
 
 def test_requests_that_cannot_be_signed():

@@ -5,6 +5,7 @@ import json
 import os
 import urllib.error
 import urllib.request
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from countersign import (
@@ -61,6 +62,39 @@ def test_claim_whoami_and_lookups(agent):
     with pytest.raises(CountersignError) as caught:
         registry.lookup("svc:agent:" + "z" * 24)
     assert (caught.value.code, caught.value.status) == ("NOT_FOUND", 404)
+
+
+def test_claiming_again_and_signing_without_whoami():
+    key, token = AgentKey.generate(), TOKENS.pop()
+    did = Agent(SERVICE, key).claim(token)
+    again = Agent(SERVICE, key, audiences=[SITE])
+    assert again.claim(token) == again.did == did
+    for error in (
+        refused_claim(again, token, "another label"),
+        refused_claim(Agent(SERVICE, AgentKey.generate()), token, "main"),
+    ):
+        assert (error.code, error.location) == ("TOKEN_EXPIRED", None)
+    other_owner = TOKENS.pop()
+    assert refused_claim(again, other_owner, "main").code == "KEY_ALREADY_CLAIMED"
+    assert again.did == did
+
+    restarted = Agent(SERVICE, key, audiences=[SITE])
+    questions = []
+    ask = restarted.registry.agent
+    restarted.registry.agent = lambda name: questions.append(name) or ask(name)
+    with ThreadPoolExecutor(3) as pool:
+        signed = list(pool.map(lambda page: dict(restarted.sign_request("GET", f"{SITE}/?page={page}")), range(3)))
+    assert {each["ServiceID"] for each in signed} == {did}
+    assert len(questions) == 1
+    with pytest.raises(CountersignError) as caught:
+        Agent(SERVICE, AgentKey.generate(), audiences=[SITE]).sign_request("GET", SITE + "/")
+    assert caught.value.code == "NO_DID" and "claim(token)" in str(caught.value)
+
+
+def refused_claim(agent, token, label):
+    with pytest.raises(CountersignError) as caught:
+        agent.claim(token, label)
+    return caught.value
 
 
 def test_verify_request(agent):

@@ -37,6 +37,8 @@ interface NonceVectors {
     readonly status: number
     readonly acceptSignature: string | null
     readonly nonce: string | null
+    /** Whether to sign again after Retry-After. */
+    readonly later: boolean
   }[]
 }
 

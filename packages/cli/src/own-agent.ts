@@ -1,5 +1,5 @@
 import { encodeBase64 } from '@countersign/protocol'
-import { Agent, type AgentStatus, type AudienceOptions } from '@countersign/sdk'
+import { Agent, type AgentOptions, type AgentStatus, type AudienceOptions } from '@countersign/sdk'
 import { ownCertificate } from './certificate.ts'
 import type { Invocation } from './invocation.ts'
 
@@ -13,13 +13,13 @@ export interface OwnAgent {
 /**
  * The agent of the key file, ready to sign requests to the audiences. Asks the service for its DID and for the names of the
  * deployment.
- * @param certificates whether its requests carry its certificate
+ * @param options whether its requests carry its certificate, and how long it waits for a site
  * @throws Failure NO_KEY; NOT_FOUND if the key has no certificate; CountersignError
  */
 export async function ownAgent(
   cli: Invocation,
   audiences: readonly (string | AudienceOptions)[],
-  certificates = false,
+  options: Pick<AgentOptions, 'certificates' | 'maxRetryAfterMs'> = {},
 ): Promise<OwnAgent> {
   const signer = await cli.ownKey()
   const [{ certificate }, registry] = await Promise.all([
@@ -27,5 +27,5 @@ export async function ownAgent(
     cli.registryWithNames(),
   ])
   const { id: did, status } = certificate
-  return { agent: new Agent({ registry, signer, did, audiences, certificates }), did, status }
+  return { agent: new Agent({ registry, signer, did, audiences, ...options }), did, status }
 }

@@ -2,7 +2,7 @@ import {
   type Naming,
   type NonceStore,
   refuseSignature,
-  type SignatureResult,
+  type UnverifiedResult,
 } from '@countersign/protocol'
 import { type KeyDirectories, keyDirectories, memoryNonceStore } from '@countersign/sdk'
 import { AgentCache } from './agent-cache.ts'
@@ -197,7 +197,7 @@ export class Gate {
   ): Promise<Outcome> {
     const signedIn = await session
     const signatures = this.#signatures
-    const unproven = (result: SignatureResult, why: Partial<Unproven> = {}) =>
+    const unproven = (result: UnverifiedResult, why: Partial<Unproven> = {}) =>
       this.#decideUnproven(request, ruleIndex, signedIn, { ...UNPROVEN, ...why, result })
     if (signatures === null) return unproven(NO_AUDIENCE)
 
@@ -239,7 +239,7 @@ export class Gate {
       result,
       certificateFault,
       retryAfterSeconds,
-    }: Unproven & { readonly result: SignatureResult },
+    }: Unproven & { readonly result: UnverifiedResult },
   ): Promise<Outcome> {
     if (result.verdict === 'unverified' && certificateFault === null) {
       const outcome = await this.#decideByRules(request, ruleIndex, session)

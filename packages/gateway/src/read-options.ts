@@ -47,6 +47,13 @@ export function readOptions(options: GatewayOptions): ReadOptions {
   if (!(timeoutMs > 0 && timeoutMs <= 60_000)) {
     mistakes.push('timeoutMs takes a number from 1 to 60000')
   }
+  if (service === undefined) {
+    const example = "gateway({ service: 'https://id.example' })"
+    mistakes.push(
+      `the option service is missing: the address of the service whose agents you admit, such as ${example}`,
+    )
+    throw new PolicyError(mistakes)
+  }
   const registry = collectMistake(mistakes, () =>
     // Checks for a method instead of the class, because the application may have installed another copy of the SDK.
     typeof service === 'object' && service !== null && 'lookup' in service

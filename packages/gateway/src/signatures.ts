@@ -17,6 +17,7 @@ import {
   type SigningKey,
   StructuredFieldError,
   signatureReader,
+  type UnverifiedResult,
   type VerifiedSignature,
   verifyWithKey,
 } from '@countersign/protocol'
@@ -114,7 +115,7 @@ export class Signatures {
   }
 
   /** @returns a result if the request has no signature that could count */
-  read(request: RawRequest): ReceivedSignature | SignatureResult {
+  read(request: RawRequest): ReceivedSignature | UnverifiedResult {
     const fields = headerFields(request.headers)
     const trusted = this.#issuerNamedIn(fields)
     const read = (trusted && this.#trustedReaders.get(trusted)) ?? this.#reader
@@ -149,7 +150,7 @@ export class Signatures {
   verify(
     signature: ReceivedSignature,
     key: SigningKey,
-  ): Promise<VerifiedSignature | SignatureResult> {
+  ): Promise<VerifiedSignature | UnverifiedResult> {
     return verifyWithKey(signature, key, this.#verify)
   }
 
@@ -304,7 +305,7 @@ function isDigestOf(field: string, body: Uint8Array): boolean {
 }
 
 /** Of a signed request at a gateway without audiences. */
-export const NO_AUDIENCE: SignatureResult = {
+export const NO_AUDIENCE: UnverifiedResult = {
   verdict: 'unverified',
   reason: 'no-audience',
   status: 401,

@@ -217,9 +217,33 @@ test('a store that cannot tell: safe methods pass, others are asked to come back
   const answer = await send(url, await order())
   assert.deepEqual([answer.status, answer.headers['retry-after']], [503, '5'])
   assert.equal(last().signature?.reason, 'replay-unchecked')
-  assert.equal(last().reasons[0].code, 'replay-unchecked')
+  assert.deepEqual(codesOf(last()), ['replay-unchecked', 'proof-required'])
   assert.doesNotMatch(String(answer.headers['accept-signature']), /nonce/)
 })
+
+test('whatever refuses a request with a valid signature, it is not said to have only a header', async (t) => {
+  const down = { record: () => Promise.reject(new Error('down')) }
+  const missing = { record: () => 'unchecked' as const, retryAfterSeconds: () => null }
+  for (const [nonces, code] of [
+    [down, 'replay-unchecked'],
+    [missing, 'no-nonce-store'],
+  ] as const) {
+    const levels = { verified: 'deny', unverified: 'deny' } as const
+    const { url, last } = await express(t, { nonces, policy: { levels } })
+    assert.equal((await send(url, await order())).status, 403)
+    assert.deepEqual(codesOf(last()), ['owner-verified', 'signature-proven'])
+    const strict = await express(t, { nonces, policy: { requireProof: true } })
+    assert.equal((await send(strict.url, await order())).status, 503)
+    assert.deepEqual(codesOf(strict.last()), [code, 'proof-required'])
+    // Without proof it is admitted as one who only names itself.
+    const open = await express(t, { nonces, policy: {} })
+    assert.equal((await send(open.url, await order())).status, 200)
+    assert.deepEqual(codesOf(open.last()), ['owner-verified', code])
+    assert.equal(open.last().proof, 'none')
+  }
+})
+
+const codesOf = ({ reasons }: Decision) => reasons.map(({ code }) => code)
 
 test('while the service is out of reach, a signature that needs it is answered with 503', async (t) => {
   const { url, last } = await express(t, {

@@ -33,14 +33,20 @@ export class CodedError extends Error {
   readonly code: ErrorCode
   /** After how many seconds the client should retry; null if that is unknown. */
   readonly retryAfterSeconds: number | null
+  /** The path of what the client asked for and has already; null if there is none. */
+  readonly location: string | null
 
   constructor(
     code: ErrorCode,
     message: string,
-    options: ErrorOptions & { readonly retryAfterSeconds?: number } = {},
+    options: ErrorOptions & {
+      readonly retryAfterSeconds?: number
+      readonly location?: string
+    } = {},
   ) {
     super(message, options)
     this.code = code
     this.retryAfterSeconds = options.retryAfterSeconds ?? null
+    this.location = options.location ?? null
   }
 }

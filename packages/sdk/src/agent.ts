@@ -9,11 +9,10 @@ import {
   isRecoveryToken,
   type Naming,
   parseChallenge,
-  parseDidOrTail,
   signDirectory,
   unsignableTextIn,
 } from '@countersign/protocol'
-import type { AgentAnswer, AgentOptions } from './agent-options.ts'
+import { type AgentAnswer, type AgentOptions, assertAgentOptions } from './agent-options.ts'
 import { AgentTokens } from './certificates/agent-tokens.ts'
 import { CountersignError } from './errors.ts'
 import {
@@ -28,6 +27,7 @@ import type { Signer } from './keys/signer.ts'
 import { namingOf } from './naming.ts'
 import type { CallOptions } from './options.ts'
 import { originOf } from './origin.ts'
+import { fullDid, OwnDid } from './own-did.ts'
 import type { Registry } from './registry.ts'
 import type { GrantRequest } from './registry-requests.ts'
 import type {
@@ -41,6 +41,7 @@ import type {
   Rotated,
   Vetoed,
 } from './responses/types.ts'
+import { atLeast } from './settings.ts'
 import type { AgentSession } from './sign-in.ts'
 import { audiencesOf } from './signed-requests/audiences.ts'
 import { RequestSigner } from './signed-requests/request-signer.ts'
@@ -55,25 +56,29 @@ export class Agent {
   readonly #now: () => number
   readonly #requests: RequestSigner
   #signer: Signer
-  #did: string | null
+  readonly #did: OwnDid
 
   /** @throws CountersignError INVALID_ARGUMENT, UNUSABLE_KEY if the public key is not 32 bytes */
   constructor(options: AgentOptions) {
+    assertAgentOptions(options)
     const { registry, signer, did, audiences = [], issuer = registry.service } = options
     this.#registry = registry
     this.#signer = checkedSigner(signer)
     this.#naming = namingOf(registry.naming)
-    this.#did = did === undefined ? null : this.#fullDid(did)
+    this.#did = new OwnDid(() => this.whoami(), registry.service)
+    if (did !== undefined) this.#did.known = fullDid(this.#naming, did)
     this.#issuer = originOf(issuer, 'The issuer')
     this.#now = options.now ?? Date.now
     this.#requests = new RequestSigner({
       naming: this.#naming,
       audiences: audiencesOf(audiences),
+      unlisted: options.unlisted ?? 'refuse',
+      maxRetryAfterMs: atLeast(0, options.maxRetryAfterMs ?? 60_000, 'maxRetryAfterMs'),
       issuer: this.#issuer,
       tokens: options.certificates ? new AgentTokens(registry, this.#naming, this.#now) : null,
       now: this.#now,
       signer: () => this.#signer,
-      did: () => this.#requireDid(),
+      did: () => this.#did.find(),
       answer: (challenge, audience) => this.answer(challenge, { audience }),
     })
   }
@@ -92,17 +97,18 @@ export class Agent {
     this.#requests.keyChanged()
   }
 
-  /** The agent's DID; null until this object knows it. */
+  /** The agent's DID; null until this object knows it: `claim`, `whoami` and the first signed request find it out. */
   get did(): string | null {
-    return this.#did
+    return this.#did.known
   }
 
   /**
    * Redeems a claim token that the owner issued on the dashboard: the agent gets a certificate and a DID (contract 4.4).
-   * A refused claim does not use up the token.
+   * A refused claim does not use up the token. If the key has a certificate under this label already, from the owner of the token, it
+   * returns that one and changes nothing, also for a token that is used up: so an agent can claim at each start.
    * @param token such as `svc-verify-` and 32 hexadecimal characters. A secret until it is used
    * @param agentId your label for this agent, 1 to 128 characters: one key can have several certificates
-   * @throws CountersignError TOKEN_EXPIRED, KEY_ALREADY_CLAIMED, NOT_FOUND; OUTCOME_UNKNOWN if the claim was sent
+   * @throws CountersignError TOKEN_EXPIRED; KEY_ALREADY_CLAIMED if another owner has the key; NOT_FOUND; OUTCOME_UNKNOWN if the claim was sent
    *   without a response: `whoami` finds out
    */
   async claim(
@@ -113,7 +119,7 @@ export class Agent {
     if (!isClaimToken(this.#naming, token)) {
       throw new CountersignError(
         'INVALID_ARGUMENT',
-        `A claim token of this service is ${this.#naming.tokenPrefix} and 32 hexadecimal characters.`,
+        `A claim token of this service is ${this.#naming.tokenPrefix} and 32 hexadecimal characters. An agent whose key has a certificate needs none: leave out the claim, or call whoami().`,
       )
     }
     if (!AGENT_ID_PATTERN.test(agentId)) {
@@ -123,7 +129,7 @@ export class Agent {
     const signature = await this.#sign(claimMessage(token, agentId))
     const request = { claimToken: token, agentId, publicKey: this.publicKey, signature }
     const claimed = await this.#registry.redeem(request, options)
-    this.#did = claimed.did
+    this.#did.known = claimed.did
     return claimed
   }
 
@@ -132,11 +138,11 @@ export class Agent {
    * @throws CountersignError NOT_FOUND if the key has no certificate
    */
   async whoami(options?: CallOptions): Promise<AgentObject> {
-    const self = await this.#registry.agent(this.#did ?? this.publicKey, {
+    const self = await this.#registry.agent(this.did ?? this.publicKey, {
       fresh: true,
       ...options,
     })
-    this.#did ??= self.did
+    this.#did.known ??= self.did
     return self
   }
 
@@ -148,7 +154,7 @@ export class Agent {
    *   FORBIDDEN if the key was reported as compromised
    */
   async renounce(options: Pick<CallOptions, 'signal'> = {}): Promise<Renounced> {
-    const did = this.#requireDid()
+    const did = this.#did.require()
     const request = await endRequest(this.#holder(did), 'renounce', await this.whoami(options))
     return this.#registry.renounce(did, request, options)
   }
@@ -161,7 +167,7 @@ export class Agent {
    */
   async rotateKey(newKey: Signer, options: Pick<CallOptions, 'signal'> = {}): Promise<Rotated> {
     const next = checkedSigner(newKey)
-    const did = this.#requireDid()
+    const did = this.#did.require()
     const self = await this.whoami(options)
     // The response to an earlier call was lost.
     if (self.publicKey === encodeBase64(next.publicKey)) {
@@ -188,7 +194,7 @@ export class Agent {
       )
     }
     const self = await this.whoami(options)
-    const did = this.#requireDid()
+    const did = this.#did.require()
     const request = await recoverRequest(this.#holder(did), token, self)
     return this.#registry.recover(did, request, options)
   }
@@ -199,7 +205,7 @@ export class Agent {
    *   key was reported as compromised
    */
   async vetoRecovery(options: Pick<CallOptions, 'signal'> = {}): Promise<Vetoed> {
-    const did = this.#requireDid()
+    const did = this.#did.require()
     const request = await endRequest(this.#holder(did), 'veto', await this.whoami(options))
     return this.#registry.vetoRecovery(did, request, options)
   }
@@ -210,7 +216,7 @@ export class Agent {
    * @throws CountersignError NO_DID if this object does not know its DID; UNUSABLE_KEY if the DID has never had this key
    */
   async reportKey(options: Pick<CallOptions, 'signal'> = {}): Promise<AgentKeys> {
-    const did = this.#requireDid()
+    const did = this.#did.require()
     const request = await reportRequest(this.#holder(did), await this.keys(options))
     return this.#registry.reportKey(did, request, options)
   }
@@ -220,7 +226,7 @@ export class Agent {
    * @throws CountersignError NOT_FOUND if the key has no certificate
    */
   keys(options?: CallOptions): Promise<AgentKeys> {
-    return this.#registry.keys(this.#did ?? this.publicKey, { fresh: true, ...options })
+    return this.#registry.keys(this.did ?? this.publicKey, { fresh: true, ...options })
   }
 
   /**
@@ -231,7 +237,7 @@ export class Agent {
    *   service; CONFLICT if the agent is not active
    */
   async proveDirectory(options: Pick<CallOptions, 'signal'> = {}): Promise<DirectoryProof> {
-    const did = this.#requireDid()
+    const did = this.#did.require()
     const created = Math.floor(this.#now() / 1000)
     const claim = {
       authority: new URL(this.#issuer).host,
@@ -248,11 +254,11 @@ export class Agent {
    * service, which need not be one of `audiences`. Send the grant to `tokenEndpoint` only.
    * @throws CountersignError VALIDATION_ERROR if the metadata of `audience` name another issuer or token endpoint; CONFLICT if the
    *   owner has assigned no grant issuer; AGENT_NOT_ACTIVE; INVALID_SIGNATURE if the DID has another key, or `issuer` is not the
-   *   `BASE_URL` of the service; NO_DID; RATE_LIMITED; UNAVAILABLE if the metadata cannot be read
+   *   `BASE_URL` of the service; NO_DID if the key has no certificate; RATE_LIMITED; UNAVAILABLE if the metadata cannot be read
    */
   async grant(request: GrantRequest, options: Pick<CallOptions, 'signal'> = {}): Promise<Grant> {
     const sign = (path: string, init: RequestInit) => this.#requests.signForService(path, init)
-    return this.#registry.grant(this.#requireDid(), request, sign, options)
+    return this.#registry.grant(await this.#did.find(), request, sign, options)
   }
 
   /**
@@ -303,23 +309,26 @@ export class Agent {
    * @throws CountersignError NO_DID
    */
   identification(): Record<string, string> {
-    return { [this.#naming.idHeader]: this.#requireDid() }
+    return { [this.#naming.idHeader]: this.#did.require() }
   }
 
   /**
    * Signs a request to one of the agent's `audiences`, with its identification header (RFC 9421, Web Bot Auth): method, address,
-   * body and the headers that matter. The signature is valid for 60 seconds, once. Send the returned request unchanged.
+   * body and the headers that matter. The signature is valid for 60 seconds, once. Send the returned request unchanged. The first
+   * call asks the service for the agent's DID if this object does not know it.
    * @returns the request to send. Its body, up to 10 MiB, is in memory; its `redirect` is `manual`
-   * @throws CountersignError WRONG_AUDIENCE; NO_DID; INVALID_ARGUMENT if it is signed already or its body is too large
+   * @throws CountersignError WRONG_AUDIENCE; NO_DID if the key has no certificate; INVALID_ARGUMENT if it is signed already or its body is too large
    */
   sign(input: string | URL | Request, init?: RequestInit): Promise<Request> {
     return this.#requests.sign(input, init)
   }
 
   /**
-   * `fetch` that signs requests to the agent's `audiences` as `sign` does; to other origins it sends neither a signature nor the
-   * identification header. It follows redirects within the origin, signs each of them, and fails on others. If the site answers 401 to the
-   * first request after `useKey`, it signs and sends the request once more. If it names a sign-in endpoint at the same origin in
+   * `fetch` that signs requests to the agent's `audiences` as `sign` does; a request to another origin throws WRONG_AUDIENCE, unless
+   * `unlisted` is `plain`. It follows redirects within the origin, signs each of them, and fails on others. If the site answers 401 to the
+   * first request after `useKey`, it signs and sends the request once more. So it does after a 503 that asks for it: with the nonce of
+   * `Accept-Signature`, else after `Retry-After` (`maxRetryAfterMs`), since nothing was done then, whatever the method; bodies, also
+   * streams, are in memory. If it names a sign-in endpoint at the same origin in
    * `WWW-Authenticate`, the agent signs in there and sends the request once more, with the session instead of a signature. Sessions
    * are in memory, one for each audience, and are renewed in the same way. It is bound to this object.
    */
@@ -335,13 +344,6 @@ export class Agent {
     return this.#requests.signIn(endpoint, options)
   }
 
-  #fullDid(text: string): string {
-    const tail = parseDidOrTail(this.#naming, text)
-    if (tail !== null) return `${this.#naming.didPrefix}${tail}`
-    const message = `A DID of this service is ${this.#naming.didPrefix} and 24 base58 characters.`
-    throw new CountersignError('INVALID_ARGUMENT', message)
-  }
-
   #holder(did: string): KeyHolder {
     return {
       did,
@@ -353,12 +355,6 @@ export class Agent {
     }
   }
 
-  #requireDid(): string {
-    if (this.#did !== null) return this.#did
-    const message = 'The DID of this agent is not known here: claim one, or ask whoami() once.'
-    throw new CountersignError('NO_DID', message)
-  }
-
   async #answerTo(challenge: string): Promise<AgentAnswer> {
     let message: Uint8Array
     try {
@@ -368,7 +364,7 @@ export class Agent {
     }
     const signature = await this.#sign(message)
     const { publicKey } = this
-    return { publicKey, challenge, signature, ...(this.#did !== null && { did: this.#did }) }
+    return { publicKey, challenge, signature, ...(this.did !== null && { did: this.did }) }
   }
 
   async #sign(message: Uint8Array): Promise<string> {

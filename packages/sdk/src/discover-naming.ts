@@ -1,4 +1,5 @@
 import { isIdHeader, SHORT_NAME_PATTERN } from '@countersign/protocol'
+import { CountersignError } from './errors.ts'
 import { isTransient } from './http/retry.ts'
 import { ServiceClient } from './http/service-client.ts'
 import type { Names, RegistryOptions } from './options.ts'
@@ -7,15 +8,26 @@ import { clientSettings } from './settings.ts'
 
 /**
  * Reads the short name and the identification header from a service's `/openapi.json`.
- * @throws CountersignError PROTOCOL if the service describes no such names; and the errors of every call
+ * @throws CountersignError PROTOCOL if it is no service, or describes no such names; and the errors of every call
  */
-export function discoverNaming(
+export async function discoverNaming(
   service: string | URL,
   options: RegistryOptions = {},
   signal?: AbortSignal,
 ): Promise<Names> {
   const client = new ServiceClient(clientSettings(service, options))
-  return client.send({ path: '/openapi.json' }, readNaming, isTransient, signal)
+  try {
+    return await client.send({ path: '/openapi.json' }, readNaming, isTransient, signal)
+  } catch (cause) {
+    const { code, status } = cause as CountersignError
+    if (code !== 'PROTOCOL' && code !== 'NOT_FOUND') throw cause
+    const { origin } = client.service
+    throw new CountersignError(
+      'PROTOCOL',
+      `${origin} is no Countersign service: its /openapi.json does not describe one. Give the address of the service that certifies agents, such as https://id.example, not that of a site.`,
+      { cause, ...(status !== null && { status }) },
+    )
+  }
 }
 
 const readNaming: Read<Names> = (body) => {

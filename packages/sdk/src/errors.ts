@@ -80,6 +80,7 @@ export interface CountersignErrorDetails {
   readonly requestId?: string
   readonly retryAfterMs?: number
   readonly neverSent?: boolean
+  readonly location?: string
   readonly cause?: unknown
 }
 
@@ -95,6 +96,8 @@ export class CountersignError extends Error {
   readonly retryAfterMs: number | null
   /** True if the request certainly did not leave: no connection was established. */
   readonly neverSent: boolean
+  /** The address of what was asked for and exists already, as the service sent it; null if it did not. */
+  readonly location: string | null
 
   constructor(code: CountersignErrorCode, message: string, details: CountersignErrorDetails = {}) {
     super(message, 'cause' in details ? { cause: details.cause } : undefined)
@@ -103,6 +106,7 @@ export class CountersignError extends Error {
     this.requestId = details.requestId ?? null
     this.retryAfterMs = details.retryAfterMs ?? null
     this.neverSent = details.neverSent ?? false
+    this.location = details.location ?? null
   }
 }
 

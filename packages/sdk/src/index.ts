@@ -14,7 +14,9 @@ export type {
   SignatureResult,
   SignatureVerdict,
   SigningKey,
+  UnverifiedResult,
   UsedNonce,
+  VerifiedResult,
 } from '@countersign/protocol/signed-request-types'
 export { Agent } from './agent.ts'
 export type { AgentAnswer, AgentOptions } from './agent-options.ts'

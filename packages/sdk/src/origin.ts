@@ -13,6 +13,6 @@ export function originOf(address: string | URL, what: string): string {
   }
   throw new CountersignError(
     'INVALID_ARGUMENT',
-    `${what} is not a web address, such as https://id.example`,
+    `${what} is not a web address. Give all of it, such as https://shop.example.`,
   )
 }

@@ -22,6 +22,10 @@ export interface Reference {
  * @throws CountersignError INVALID_ARGUMENT for any other text
  */
 export function referenceTo(naming: Naming | null, agent: string): Reference {
+  if (typeof agent !== 'string') {
+    const got = agent === null ? 'null' : typeof agent
+    throw invalid(naming?.didPrefix ?? 'a short name, :agent:', ` This is ${got}.`)
+  }
   if (naming === null) return referenceToAny(agent)
   const tail = parseDidOrTail(naming, agent)
   if (tail !== null) {
@@ -54,6 +58,16 @@ export function didFieldOf(known: Naming | null, did = ''): Record<string, strin
   return naming && tail ? { [naming.didField]: `${naming.didPrefix}${tail}` } : {}
 }
 
+/** The DID that a refused claim would have asked for, if the key has it already; else null. */
+export function certifiedIn(
+  naming: Naming | null,
+  { code, location }: CountersignError,
+): string | null {
+  if (code !== 'KEY_ALREADY_CLAIMED' && code !== 'TOKEN_EXPIRED') return null
+  const did = /^\/api\/agents\/([^/?#]+)$/.exec(location ?? '')?.[1] ?? ''
+  return Object.values(didFieldOf(naming, did))[0] ?? null
+}
+
 /** Accepts a response only if it is about the agent that was asked for. */
 export function about<T>(
   reference: Reference,
@@ -67,9 +81,9 @@ export function about<T>(
   }
 }
 
-function invalid(didPrefix: string): CountersignError {
+function invalid(didPrefix: string, got = ''): CountersignError {
   return new CountersignError(
     'INVALID_ARGUMENT',
-    `Give an agent as a DID (${didPrefix} and 24 base58 characters), the last 24 characters of a DID, or a public key in base64.`,
+    `Give an agent as a DID (${didPrefix} and 24 base58 characters), the last 24 characters of a DID, or a public key in base64.${got}`,
   )
 }

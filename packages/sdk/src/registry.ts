@@ -10,7 +10,7 @@ import { checkedAnswer, type SignedChallenge } from './keys/signed-challenge.ts'
 import { namingOf } from './naming.ts'
 import type { AnswerOrigin, CallOptions, Names, RegistryOptions } from './options.ts'
 import { originOf } from './origin.ts'
-import { about, didFieldOf, didInDidWeb, referenceTo } from './reference.ts'
+import { about, certifiedIn, didFieldOf, didInDidWeb, referenceTo } from './reference.ts'
 import type {
   ClaimRequest,
   DirectoryProofRequest,
@@ -190,7 +190,7 @@ export class Registry {
   }
 
   /**
-   * Redeems a claim token (contract 4.4). It retries only if the claim was certainly not processed.
+   * Redeems a claim token, or returns the certificate that the key has already under this label, from the same owner (contract 4.4).
    * @throws CountersignError OUTCOME_UNKNOWN if the claim was sent without a response: `agent(publicKey)` finds out
    */
   async redeem(
@@ -199,16 +199,16 @@ export class Registry {
   ): Promise<Claimed> {
     if (signal?.aborted) throw abortedBy(signal)
     const body = { claimToken, agentId, publicKey, signature }
-    const request = { path: '/api/v1/claim', body }
-    const readAll = this.#read(schemas.CLAIMED)
     const read: Read<Claimed> = (answer) => {
-      const { did, message } = readAll(answer)
+      const { did, message } = this.#read(schemas.CLAIMED)(answer)
       return { did, message }
     }
     try {
-      return await this.#client.send(request, read, wasNotProcessed, signal)
+      return await this.#client.send({ path: '/api/v1/claim', body }, read, wasNotProcessed, signal)
     } catch (error) {
-      throw claimError(error as CountersignError)
+      const did = certifiedIn(this.#naming, error as CountersignError)
+      if (did === null) throw claimError(error as CountersignError)
+      return { did, message: 'The key has this certificate already. Nothing was changed.' }
     } finally {
       // Cached responses about this key may be outdated now.
       this.#client.clearCache()

@@ -35,7 +35,8 @@ function serviceUrl(address: string | URL): URL {
   )
 }
 
-function atLeast(least: number, value: number, name: string): number {
+/** @throws CountersignError INVALID_ARGUMENT */
+export function atLeast(least: number, value: number, name: string): number {
   if (value >= least) return value
   throw new CountersignError('INVALID_ARGUMENT', `${name} must be a number of at least ${least}`)
 }

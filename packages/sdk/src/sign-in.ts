@@ -1,3 +1,4 @@
+import { CountersignError } from './errors.ts'
 import { isTransient, wasNotProcessed } from './http/retry.ts'
 import { ServiceClient } from './http/service-client.ts'
 import type { SignedChallenge } from './keys/signed-challenge.ts'
@@ -45,7 +46,22 @@ export async function signInAt(
   const { origin, pathname, search } = new URL(endpoint)
   const client = new ServiceClient(clientSettings(origin, {}))
   const path = pathname + search
-  const { challenge } = await client.send({ path }, readChallenge, isTransient, signal)
+  const { challenge } = await client
+    .send({ path }, readChallenge, isTransient, signal)
+    .catch((error: CountersignError) => {
+      throw withoutSignIn(error, origin + pathname)
+    })
   const body = await answer(challenge)
   return client.send({ path, body }, readSession, wasNotProcessed, signal)
+}
+
+/** The error of a request for a challenge: in words if nothing answers with one. */
+function withoutSignIn(cause: CountersignError, endpoint: string): CountersignError {
+  const { code, status } = cause
+  if (code !== 'PROTOCOL' && code !== 'NOT_FOUND') return cause
+  return new CountersignError(
+    'PROTOCOL',
+    `${endpoint} is no sign-in endpoint for agents: it answers without a challenge. A site with one names it in WWW-Authenticate (sign_in="/…"), and agent.fetch follows it by itself. Other sites: sign the requests, with agent.fetch.`,
+    { cause, ...(status !== null && { status }) },
+  )
 }

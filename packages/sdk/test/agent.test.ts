@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import { test } from 'node:test'
+import { unchanged } from '../../../test/support/database-digest.ts'
 import { startTestService } from '../../../test/support/service.ts'
 import { readCases, textOf } from '../../../test/support/vector-files.ts'
 import { Agent } from '../src/agent.ts'
@@ -45,13 +46,76 @@ test('one key claims several DIDs under labels of its own; used and unknown toke
   const service = await startTestService(t)
   const { agent, did, ownerId } = await certifiedAgent(service)
   const second = await service.operator.issueToken(ownerId)
-  await failsWith('KEY_ALREADY_CLAIMED', agent.claim(second))
   const claimed = await agent.claim(second, 'support-bot')
   assert.notEqual(claimed.did, did)
   await failsWith('TOKEN_EXPIRED', agent.claim(second, 'another'))
   const error = await failsWith('NOT_FOUND', agent.claim(`svc-verify-${'0'.repeat(32)}`, 'a'))
   assert.equal(error.status, 404)
   assert.match(error.requestId ?? '', /^req_/)
+})
+
+test('an agent that starts again with the same claim gets the same certificate, and nothing changes', async (t) => {
+  const service = await startTestService(t)
+  const registry = registryOf(service)
+  const owner = await service.operator.addVerifiedOwner('ada')
+  const signer = await newKey()
+  const token = await service.operator.issueToken(owner)
+  const { did } = await new Agent({ registry, signer }).claim(token)
+  const again = new Agent({ registry, signer })
+  await unchanged(service, async () => {
+    assert.equal((await again.claim(token)).did, did)
+    assert.equal(again.did, did)
+  })
+  const unused = await service.operator.issueToken(owner)
+  assert.equal((await again.claim(unused)).did, did)
+  const support = await again.claim(unused, 'support-bot')
+  assert.notEqual(support.did, did, 'the unused token was not used')
+  assert.equal((await again.claim(unused, 'support-bot')).did, support.did)
+  await failsWith('TOKEN_EXPIRED', again.claim(token, 'another label'))
+  await failsWith('TOKEN_EXPIRED', new Agent({ registry, signer: await newKey() }).claim(token))
+})
+
+test('a claim with the token of another owner, or for a burned key, does not hide behind an older certificate', async (t) => {
+  const service = await startTestService(t)
+  const registry = registryOf(service)
+  const { agent, did } = await certifiedAgent(service, registry)
+  const other = await service.operator.addVerifiedOwner()
+  const theirs = await service.operator.issueToken(other)
+  await failsWith('KEY_ALREADY_CLAIMED', agent.claim(theirs))
+  await new Agent({ registry, signer: await newKey() }).claim(theirs)
+  await failsWith('TOKEN_EXPIRED', agent.claim(theirs))
+  const { ownerId, ...burned } = await certifiedAgent(service, registry)
+  await burned.agent.reportKey()
+  const own = await service.operator.issueToken(ownerId)
+  await failsWith('KEY_ALREADY_CLAIMED', burned.agent.claim(own))
+  assert.equal((await agent.whoami()).did, did)
+})
+
+test('an agent that does not know its DID asks for it once, when it signs', async (t) => {
+  const service = await startTestService(t)
+  const { key, did } = await certifiedAgent(service)
+  let questions = 0
+  const registry = new Registry(service.url, {
+    fetch: (input, init) => {
+      questions += 1
+      return fetch(input, init)
+    },
+  })
+  const agent = new Agent({ registry, signer: key, audiences: [SHOP] })
+  const signed = await Promise.all([1, 2, 3].map((page) => agent.sign(`${SHOP}/?page=${page}`)))
+  signed.push(await agent.sign(SHOP))
+  assert.deepEqual(
+    signed.map(({ headers }) => headers.get('serviceid')),
+    [did, did, did, did],
+  )
+  assert.deepEqual([questions, agent.did], [1, did])
+
+  const unknown = new Agent({ registry, signer: await newKey(), audiences: [SHOP] })
+  const error = await failsWith('NO_DID', unknown.sign(SHOP))
+  assert.match(error.message, /claim\(token\)/)
+  const down = new Registry('http://127.0.0.1:1', { retries: 0 })
+  const offlineAgent = new Agent({ registry: down, signer: key, audiences: [SHOP] })
+  await failsWith('NETWORK', offlineAgent.sign(SHOP))
 })
 
 test('a token or label that cannot be one is refused before anything leaves', async () => {

@@ -5,9 +5,11 @@ from __future__ import annotations
 import base64
 import re
 import secrets
+import threading
 import time
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple, Union
+from email.utils import parsedate_to_datetime
+from typing import Any, Callable, Dict, Iterable, List, Literal, Mapping, Optional, Tuple, Union, cast
 from urllib.parse import quote
 
 from ._ed25519 import thumbprint
@@ -32,6 +34,7 @@ from ._urls import is_loopback, is_origin, parse_url
 from .errors import CountersignError
 from .keys import AgentKey
 from .registry import Registry
+from .results import AgentKeys, AgentObject, Rotated
 
 #: How long a signature is valid, in seconds.
 SIGNATURE_LIFETIME = 60
@@ -99,6 +102,8 @@ class Agent:
     :param audiences: the origins that it signs requests for, such as ``https://shop.example``; https, on loopback also
         http. Every recipient of a signature can use it as proof, so never take an origin from the text of a site or a
         model
+    :param unlisted: what the adapters do with requests to other origins: ``refuse`` raises ``WRONG_AUDIENCE``; ``plain`` sends
+        them without a signature and the identification header
     :param now: the clock, in Unix seconds
     :raises CountersignError: ``INVALID_ARGUMENT``
     """
@@ -109,6 +114,7 @@ class Agent:
         key: AgentKey,
         did: Optional[str] = None,
         audiences: Iterable[str] = (),
+        unlisted: Literal["refuse", "plain"] = "refuse",
         now: Callable[[], float] = time.time,
     ) -> None:
         self.registry = service if isinstance(service, Registry) else Registry(service)
@@ -116,12 +122,36 @@ class Agent:
         self._naming = self.registry.naming
         self._did = None if did is None else self._full_did(did)
         self._audiences = frozenset(_audience(each) for each in audiences)
+        if unlisted not in ("refuse", "plain"):
+            raise CountersignError("INVALID_ARGUMENT", 'unlisted must be "refuse" or "plain".')
+        self._unlisted = unlisted
         self._now = now
+        self._asking = threading.Lock()
 
     @property
     def did(self) -> Optional[str]:
-        """``None`` until this object knows it."""
+        """``None`` until this object knows it: :meth:`claim`, :meth:`whoami` and the first signed request find it out."""
         return self._did
+
+    def own_did(self) -> str:
+        """The DID of this agent. If this object does not know it, it asks the service, once for all threads.
+
+        :raises CountersignError: ``NO_DID`` if the key has no certificate; ``NETWORK``
+        """
+        with self._asking:
+            if self._did is not None:
+                return self._did
+            try:
+                self.whoami()
+            except CountersignError as error:
+                if error.code != "NOT_FOUND":
+                    raise
+                message = (
+                    f"This key has no certificate at {self.registry.service}. "
+                    "Claim one: agent.claim(token), with a claim token from the owner."
+                )
+                raise CountersignError("NO_DID", message) from error
+            return self._require_did()
 
     @property
     def public_key(self) -> str:
@@ -131,17 +161,21 @@ class Agent:
     def claim(self, token: str, agent_id: str = "main") -> str:
         """Redeems a claim token that the owner issued: the agent gets a certificate and a DID (contract 4.4).
 
+        If the key has a certificate under this label already, from the owner of the token, it returns that one and changes
+        nothing, also for a token that is used up: so an agent can claim at each start.
+
         :param token: ``svc-verify-`` and 32 hexadecimal characters; a secret until it is used
         :param agent_id: your label for this agent, 1 to 128 characters
         :returns: the DID
-        :raises CountersignError: ``TOKEN_EXPIRED``, ``KEY_ALREADY_CLAIMED``, ``NOT_FOUND``; ``OUTCOME_UNKNOWN`` if the
-            claim was sent without a response: :meth:`whoami` finds out
+        :raises CountersignError: ``TOKEN_EXPIRED``; ``KEY_ALREADY_CLAIMED`` if another owner has the key; ``NOT_FOUND``;
+            ``OUTCOME_UNKNOWN`` if the claim was sent without a response: :meth:`whoami` finds out
         """
         prefix = f"{self._naming.short_name}-verify-"
         if re.fullmatch(re.escape(prefix) + "[0-9a-f]{32}", token) is None:
             raise CountersignError(
                 "INVALID_ARGUMENT",
-                f"A claim token of this service is {prefix} and 32 hexadecimal characters.",
+                f"A claim token of this service is {prefix} and 32 hexadecimal characters. An agent whose key has a "
+                "certificate needs none: leave out the claim, or call whoami().",
             )
         signature = self._key.sign(f"{token}|{agent_id}".encode("utf-8"))
         body = {
@@ -153,6 +187,10 @@ class Agent:
         try:
             claimed = self.registry.call("POST", "/api/v1/claim", body)
         except CountersignError as error:
+            existing = self._certified_in(error)
+            if existing is not None:
+                self._did = existing
+                return existing
             if error.code != "NETWORK":
                 raise
             message = "The claim was sent, and its outcome is unknown. Call whoami() to find out."
@@ -160,17 +198,19 @@ class Agent:
         self._did = str(claimed[self._naming.did_field])
         return self._did
 
-    def whoami(self) -> Dict[str, Any]:
+    def whoami(self) -> AgentObject:
         """The agent object of this agent, found by its DID or, if that is not known, by its key.
 
         :raises CountersignError: ``NOT_FOUND`` if the key has no certificate
         """
         agent = self.registry.agent(self._did or self.public_key)
         if self._did is None:
-            self._did = str(agent[self._naming.did_field])
+            if "did" not in agent:
+                raise CountersignError("PROTOCOL", "The response is not that of a Countersign service.")
+            self._did = agent["did"]
         return agent
 
-    def rotate(self, new_key: AgentKey) -> Dict[str, Any]:
+    def rotate(self, new_key: AgentKey) -> Rotated:
         """Replaces the key of this agent, at once; this object continues with the new key.
 
         Store the new key before the call. If the response is lost, call it again with the same key.
@@ -179,7 +219,7 @@ class Agent:
             ``KEY_ALREADY_CLAIMED`` if the new key was used before
         """
         did = self._require_did()
-        current = self.whoami()
+        current: Mapping[str, Any] = self.whoami()
         if current["publicKey"] != new_key.public_key:
             if current["publicKey"] != self.public_key:
                 raise CountersignError("UNUSABLE_KEY", f"{did} has another key than this agent.")
@@ -197,12 +237,12 @@ class Agent:
             current = self.registry.call("POST", f"/api/v1/agent/{quote(did, safe='')}/keys", body)
         self._key = new_key
         return {
-            self._naming.did_field: did,
+            "did": did,
             "keySequence": current["keySequence"],
             "keyChangedAt": current["keyChangedAt"],
         }
 
-    def report_key(self) -> Dict[str, Any]:
+    def report_key(self) -> AgentKeys:
         """Reports the key of this object as compromised: it verifies nowhere any more, and agents that have it are suspended.
 
         Works for a key that the DID has or had, whatever its status. This cannot be undone.
@@ -213,7 +253,7 @@ class Agent:
         did = self._require_did()
         own = self._key.thumbprint
         path = f"/api/v1/agent/{quote(did, safe='')}/keys"
-        keys = self.registry.call("GET", path)["keys"]
+        keys = self.registry.keys(did)["keys"]
         sequences = [int(key["sequence"]) for key in keys if key["keyThumbprint"] == own]
         if not sequences:
             raise CountersignError("UNUSABLE_KEY", f"{did} has never had the key of this agent.")
@@ -221,7 +261,7 @@ class Agent:
         message = self._key_operation("compromised", did, sequences[-1], (own, "-"), issued_at)
         signature = _base64(self._key.sign(message))
         body = {"sequence": sequences[-1], "issuedAt": issued_at, "signature": signature}
-        return self.registry.call("POST", f"{path}/compromised", body)
+        return cast(AgentKeys, self.registry.with_did(self.registry.call("POST", f"{path}/compromised", body)))
 
     def answer(self, challenge: str, audience: str) -> Answer:
         """Answers a challenge ``svc-challenge-v1:<audience>:<nonce>`` if its audience is the site that this agent talks to.
@@ -277,7 +317,8 @@ class Agent:
         :param body: the bytes on the wire; ``None`` without content
         :param nonce: that of a response that asks for it (:func:`challenge_nonce`); by default a random one
         :returns: the headers to set
-        :raises CountersignError: ``WRONG_AUDIENCE``, ``NO_DID``; ``INVALID_ARGUMENT`` if the request cannot be signed
+        :raises CountersignError: ``WRONG_AUDIENCE``; ``NO_DID`` if the key has no certificate; ``INVALID_ARGUMENT`` if the
+            request cannot be signed
         """
         address, mark, rest = url.partition("#")[0].partition("?")
         parsed = parse_url(address)
@@ -288,11 +329,8 @@ class Agent:
                 "The URL is not in its normalized form, such as https://shop.example/orders?page=1.",
             )
         if parsed.origin not in self._audiences:
-            raise CountersignError(
-                "WRONG_AUDIENCE",
-                f"This agent does not sign for {parsed.origin}: it is not one of its audiences.",
-            )
-        did = self._require_did()
+            raise _not_listed(parsed.origin)
+        did = self.own_did()
         added = [(self._naming.id_header, did), ("Signature-Agent", f'sig1="{self._key_set_url(did)}"')]
         has_content = bool(body)
         if has_content or method in ("POST", "PUT", "PATCH"):
@@ -329,6 +367,16 @@ class Agent:
         parsed = parse_url(match.group().lower()) if match else None
         return parsed is not None and parsed.origin in self._audiences
 
+    def check_unlisted(self, url: str) -> None:
+        """Whether a request that is not signed may be sent.
+
+        :raises CountersignError: ``WRONG_AUDIENCE`` unless ``unlisted`` is ``plain``
+        """
+        if self._unlisted == "plain":
+            return
+        match = _ORIGIN.match(url)
+        raise _not_listed(match.group().lower() if match else "this address")
+
     @property
     def id_header(self) -> str:
         """The name of the identification header."""
@@ -359,6 +407,14 @@ class Agent:
         # 0xFF never occurs in UTF-8, so no challenge can be these bytes.
         return b"\xff" + "\n".join(lines).encode("utf-8")
 
+    def _certified_in(self, error: CountersignError) -> Optional[str]:
+        """The DID that a refused claim would have asked for, if the key has it already."""
+        path, slash, did = (error.location or "").rpartition("/")
+        if error.code not in ("KEY_ALREADY_CLAIMED", "TOKEN_EXPIRED") or path + slash != "/api/agents/":
+            return None
+        tail = self._naming.tail_of(did)
+        return None if tail is None else self._naming.did_of(tail)
+
     def _require_did(self) -> str:
         if self._did is not None:
             return self._did
@@ -373,6 +429,14 @@ class Agent:
         raise CountersignError("INVALID_ARGUMENT", message)
 
 
+def _not_listed(origin: str) -> CountersignError:
+    return CountersignError(
+        "WRONG_AUDIENCE",
+        f"This agent does not sign for {origin}, which is not one of its audiences. If it is a site that you chose, add it: "
+        f'Agent(…, audiences=["{origin}"]). To send such requests unsigned: Agent(…, unlisted="plain").',
+    )
+
+
 def challenge_nonce(status: int, accept_signature: Optional[str]) -> Optional[str]:
     """The nonce with which a response asks to sign its request once more. Nothing else of the field counts.
 
@@ -380,9 +444,37 @@ def challenge_nonce(status: int, accept_signature: Optional[str]) -> Optional[st
     :returns: ``None`` if the status is not 401 or 503, or not exactly one member is for Web Bot Auth, or it names no nonce
         of 22 to 128 base64url characters
     """
-    if status not in (401, 503) or accept_signature is None:
+    params = _requested_signature(accept_signature) if status in (401, 503) else None
+    nonce = None if params is None else params.get("nonce")
+    return nonce if type(nonce) is str and _NONCE.fullmatch(nonce) else None
+
+
+def sign_again_after(
+    status: int, accept_signature: Optional[str], retry_after: Optional[str], now: float
+) -> Optional[float]:
+    """How long to wait before a request is signed again that a site could not judge yet. Nothing was done then.
+
+    :param accept_signature: the value of ``Accept-Signature``; ``None`` without one
+    :param retry_after: the value of ``Retry-After``: seconds, or a date; ``None`` without one
+    :param now: Unix seconds
+    :returns: seconds; ``None`` if the status is not 503, or not exactly one member of ``Accept-Signature`` is for Web Bot Auth,
+        or it names a nonce, or there is no ``Retry-After``
+    """
+    params = _requested_signature(accept_signature) if status == 503 else None
+    if params is None or "nonce" in params:
         return None
-    if len(accept_signature) > _ACCEPT_SIGNATURE_MAX_LENGTH:
+    text = (retry_after or "").strip()
+    if re.fullmatch("[0-9]{1,9}", text):
+        return float(text)
+    try:
+        return max(0.0, parsedate_to_datetime(text).timestamp() - now)
+    except (ValueError, TypeError, IndexError):
+        return None
+
+
+def _requested_signature(accept_signature: Optional[str]) -> Optional[Mapping[str, Any]]:
+    """The parameters of the only member of ``Accept-Signature`` for Web Bot Auth."""
+    if accept_signature is None or len(accept_signature) > _ACCEPT_SIGNATURE_MAX_LENGTH:
         return None
     try:
         members = parse_dictionary(accept_signature).values()
@@ -390,8 +482,7 @@ def challenge_nonce(status: int, accept_signature: Optional[str]) -> Optional[st
         return None
     tags = [(each, each.params.get("tag")) for each in members]
     tagged = [each for each, tag in tags if type(tag) is str and tag == TAG]
-    nonce = tagged[0].params.get("nonce") if len(tagged) == 1 else None
-    return nonce if type(nonce) is str and _NONCE.fullmatch(nonce) else None
+    return tagged[0].params if len(tagged) == 1 else None
 
 
 def _audience(text: str) -> str:

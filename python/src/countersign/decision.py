@@ -228,13 +228,12 @@ def with_unverified_signature(
     decision: Decision, signature: SignatureResult, retry_after_seconds: Optional[int]
 ) -> Decision:
     """The decision on a request whose signature could not be verified, from that without the signature: if it is refused
-    because it proves nothing, the refusal says why, and when to try again.
+    because it proves nothing, the refusal says why, and when to try again. The reasons name the signature instead of
+    ``header-only``.
 
     :param retry_after_seconds: when, if its replay could not be checked; ``None``: never
     """
     decision = replace(decision, signature=signature)
-    if decision.refusal is None or decision.reasons[0].code not in _NEEDS_PROOF:
-        return decision
     is_unchecked = signature.reason == "replay-unchecked"
     if is_unchecked and retry_after_seconds is None:
         reason = Reason("no-nonce-store", _NO_NONCE_STORE)
@@ -242,10 +241,15 @@ def with_unverified_signature(
         reason = Reason("replay-unchecked", _REPLAY_UNCHECKED)
     else:
         reason = Reason("signature-unverified", "The signature of the request could not be verified.")
+    # It has a signature, so it did not only send the header.
+    others = tuple(each for each in decision.reasons if each.code != "header-only")
+    if decision.refusal is None or others[0].code not in _NEEDS_PROOF:
+        is_named = len(others) < len(decision.reasons)
+        return replace(decision, reasons=(*others, reason)) if is_named else decision
     seconds = retry_after_seconds if is_unchecked else 1
     status = signature.status if signature.status in (429, 503) else 401
     refusal = decision.refusal if status == 401 else refusal_of(status, seconds)
-    return replace(decision, reasons=(reason, *decision.reasons), refusal=refusal)
+    return replace(decision, reasons=(reason, *others), refusal=refusal)
 
 
 def decision_of(

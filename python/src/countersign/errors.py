@@ -15,12 +15,19 @@ class CountersignError(Exception):
         ``ISSUER_UNAVAILABLE``
     :ivar status: the HTTP status of the response, if there was one
     :ivar request_id: the id of the request in the log of the service, if there is one
+    :ivar location: the address of what was asked for and exists already, as the service sent it
     """
 
     def __init__(
-        self, code: str, message: str, status: Optional[int] = None, request_id: Optional[str] = None
+        self,
+        code: str,
+        message: str,
+        status: Optional[int] = None,
+        request_id: Optional[str] = None,
+        location: Optional[str] = None,
     ) -> None:
         super().__init__(message)
         self.code = code
         self.status = status
         self.request_id = request_id
+        self.location = location

@@ -3,33 +3,44 @@
 
 from __future__ import annotations
 
+import time
 from typing import Optional
 
+import anyio.to_thread
 import httpx
 
-from .agent import Agent, challenge_nonce
+from ._sending import MAX_RETRY_AFTER, Again, again_after
+from .agent import Agent
 
 
 class SigningTransport(httpx.BaseTransport):
-    """Signs each request to the agent's audiences, each redirect anew. Other origins get neither a signature nor the
-    identification header. If a response asks for it with a nonce in ``Accept-Signature``, the request is signed and sent once
-    more.
+    """Signs each request to the agent's audiences, each redirect anew. Requests to other origins raise ``WRONG_AUDIENCE``, unless the
+    agent's ``unlisted`` is ``plain``. If a response asks for it with ``Accept-Signature``, the request is signed and sent once
+    more: with its nonce, else after its ``Retry-After``. Bodies, also streams, are in memory.
 
     :param transport: what sends the requests; by default ``httpx.HTTPTransport()``, which uses no proxy
+    :param max_retry_after: the longest such wait, in seconds; if the site asks for more, you get its 503
     """
 
-    def __init__(self, agent: Agent, transport: Optional[httpx.BaseTransport] = None) -> None:
+    def __init__(
+        self,
+        agent: Agent,
+        transport: Optional[httpx.BaseTransport] = None,
+        max_retry_after: float = MAX_RETRY_AFTER,
+    ) -> None:
         self._agent = agent
+        self._max_retry_after = max_retry_after
         self._transport = transport or httpx.HTTPTransport()
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         request.read()
         response = self._transport.handle_request(_signed(self._agent, request, None))
-        nonce = _challenge_of(self._agent, request, response)
-        if nonce is None:
+        again = _again(self._agent, request, response, self._max_retry_after)
+        if again is None:
             return response
         response.close()
-        return self._transport.handle_request(_signed(self._agent, request, nonce))
+        time.sleep(again.wait)
+        return self._transport.handle_request(_signed(self._agent, request, again.nonce))
 
     def close(self) -> None:
         self._transport.close()
@@ -38,26 +49,37 @@ class SigningTransport(httpx.BaseTransport):
 class AsyncSigningTransport(httpx.AsyncBaseTransport):
     """As :class:`SigningTransport`, for ``httpx.AsyncClient``."""
 
-    def __init__(self, agent: Agent, transport: Optional[httpx.AsyncBaseTransport] = None) -> None:
+    def __init__(
+        self,
+        agent: Agent,
+        transport: Optional[httpx.AsyncBaseTransport] = None,
+        max_retry_after: float = MAX_RETRY_AFTER,
+    ) -> None:
         self._agent = agent
+        self._max_retry_after = max_retry_after
         self._transport = transport or httpx.AsyncHTTPTransport()
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         await request.aread()
+        if self._agent.signs_for(str(request.url)):
+            # It may ask the service, which would block the event loop.
+            await anyio.to_thread.run_sync(self._agent.own_did)
         response = await self._transport.handle_async_request(_signed(self._agent, request, None))
-        nonce = _challenge_of(self._agent, request, response)
-        if nonce is None:
+        again = _again(self._agent, request, response, self._max_retry_after)
+        if again is None:
             return response
         await response.aclose()
-        return await self._transport.handle_async_request(_signed(self._agent, request, nonce))
+        await anyio.sleep(again.wait)
+        return await self._transport.handle_async_request(_signed(self._agent, request, again.nonce))
 
     async def aclose(self) -> None:
         await self._transport.aclose()
 
 
-def _challenge_of(agent: Agent, request: httpx.Request, response: httpx.Response) -> Optional[str]:
-    nonce = challenge_nonce(response.status_code, response.headers.get("accept-signature"))
-    return nonce if agent.signs_for(str(request.url)) else None
+def _again(
+    agent: Agent, request: httpx.Request, response: httpx.Response, max_retry_after: float
+) -> Optional[Again]:
+    return again_after(agent, str(request.url), response.status_code, response.headers, max_retry_after)
 
 
 def _signed(agent: Agent, request: httpx.Request, nonce: Optional[str]) -> httpx.Request:
@@ -69,6 +91,7 @@ def _signed(agent: Agent, request: httpx.Request, nonce: Optional[str]) -> httpx
         for name, value in agent.sign_request(request.method, url, given, request.content, nonce):
             headers[name] = value
     else:
+        agent.check_unlisted(url)
         headers.pop(agent.id_header, None)
     return httpx.Request(
         request.method, url, headers=headers, stream=request.stream, extensions=request.extensions

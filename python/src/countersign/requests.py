@@ -1,43 +1,64 @@
-"""Signs the requests of the package ``requests``: ``session.mount("https://", SigningAdapter(agent))``."""
+"""Signs the requests of the package ``requests``: ``session = signing_session(agent)``."""
 
 from __future__ import annotations
 
+import time
 from typing import Any, Optional, Union
 
 import requests
 from requests.adapters import HTTPAdapter
 
-from .agent import Agent, challenge_nonce
+from ._sending import MAX_RETRY_AFTER, again_after
+from .agent import Agent
 from .errors import CountersignError
 
 
+def signing_session(agent: Agent, **settings: Any) -> requests.Session:
+    """A session that signs its requests: a ``SigningAdapter`` at ``https://`` and, for audiences on loopback, at ``http://``.
+
+    :param settings: those of ``SigningAdapter``
+    """
+    session = requests.Session()
+    for scheme in ("https://", "http://"):
+        session.mount(scheme, SigningAdapter(agent, **settings))
+    return session
+
+
 class SigningAdapter(HTTPAdapter):
-    """Signs each request to the agent's audiences, each redirect anew. Other origins get neither a signature nor the
-    identification header.
+    """Signs each request to the agent's audiences, each redirect anew. Requests to other origins raise ``WRONG_AUDIENCE``, unless the
+    agent's ``unlisted`` is ``plain``.
 
-    If a response asks for it with a nonce in ``Accept-Signature``, the request is signed and sent once more.
+    If a response asks for it with ``Accept-Signature``, the request is signed and sent once more: with its nonce, else after its
+    ``Retry-After``. A streamed body cannot be signed: pass bytes.
 
-    Mount it at ``https://``, and for an audience on loopback at ``http://``. Other arguments are those of ``HTTPAdapter``.
+    :func:`signing_session` mounts it at ``https://`` and ``http://``. Other arguments are those of ``HTTPAdapter``.
+
+    :param max_retry_after: the longest such wait, in seconds; if the site asks for more, you get its 503
     """
 
-    def __init__(self, agent: Agent, **settings: Any) -> None:
+    def __init__(self, agent: Agent, max_retry_after: float = MAX_RETRY_AFTER, **settings: Any) -> None:
         self._agent = agent
+        self._max_retry_after = max_retry_after
         super().__init__(**settings)
 
     def send(self, request: requests.PreparedRequest, *args: Any, **named: Any) -> requests.Response:
         # A copy: requests makes redirects from the original, so they carry no signature of this request.
         response = super().send(self._signed(request.copy(), None), *args, **named)
-        nonce = challenge_nonce(response.status_code, response.headers.get("accept-signature"))
-        if nonce is None or not self._agent.signs_for(request.url or ""):
+        again = again_after(
+            self._agent, request.url or "", response.status_code, response.headers, self._max_retry_after
+        )
+        if again is None:
             return response
         response.close()
-        return super().send(self._signed(request.copy(), nonce), *args, **named)
+        time.sleep(again.wait)
+        return super().send(self._signed(request.copy(), again.nonce), *args, **named)
 
     def _signed(
         self, request: requests.PreparedRequest, nonce: Optional[str]
     ) -> requests.PreparedRequest:
         url, method = request.url or "", request.method or "GET"
         if not self._agent.signs_for(url):
+            self._agent.check_unlisted(url)
             request.headers.pop(self._agent.id_header, None)
             return request
         body = request.body
@@ -58,4 +79,4 @@ def _text(value: Union[str, bytes]) -> str:
     return value.decode("latin-1") if isinstance(value, bytes) else value
 
 
-__all__ = ["SigningAdapter"]
+__all__ = ["SigningAdapter", "signing_session"]

@@ -6,7 +6,8 @@ import { fields } from '../output.ts'
 
 const HELP = `
 The owner creates the token on the dashboard; the operator can create one with countersignd token issue <owner>.
-It is single-use, for one agent, valid for 10 minutes. A refused claim does not use it up.
+It is single-use, for one agent, valid for 10 minutes. A refused claim does not use it up. If the key has the certificate
+of this label already, the command prints that one, also with a used token of its owner.
 
 One key can hold several certificates, each under a label of its own:
   $ countersign claim svc-verify-… --agent-id support-bot`
@@ -58,6 +59,7 @@ async function claim(
       [`${cli.command} sign --help`, 'prove that you hold the key'],
     ]),
   ]
-  const raw = registry.rawOf(claimed) as object
-  cli.print({ ...raw, did, agentId, publicKey }, lines.join('\n'))
+  // Null if the key had the certificate already.
+  const raw = registry.rawOf(claimed) as object | null
+  cli.print({ ...claimed, ...raw, agentId, publicKey }, lines.join('\n'))
 }

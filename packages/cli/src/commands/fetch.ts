@@ -16,7 +16,8 @@ Signs the request (RFC 9421, Web Bot Auth), which proves to the site that you ho
   $ countersign fetch https://shop.example/orders -d '{"item":1}' -H 'Content-Type: application/json'
 
 The signature is valid only for the site in the address. Redirects within that site are followed and signed again; other
-redirects are refused (exit code 4). The address must be https; on loopback, http is allowed.
+redirects are refused (exit code 4). The address must be https; on loopback, http is allowed. If the site just started and
+asks to sign again later (503), the command waits for up to a minute and sends the request once more.
 
 The body of the response is written to standard output unchanged, even with --json, which applies to errors only. If the
 status is 400 or above, a line on standard error reports it, and the exit code is:
@@ -50,11 +51,9 @@ export function fetchCommand(program: Command, cli: Invocation): void {
 async function fetchSite(text: string, options: FetchOptions, cli: Invocation): Promise<void> {
   const described = await readRequest(text, options.request ?? null, options, cli)
   const request = requestOf(described)
-  const { agent, did, status } = await ownAgent(
-    cli,
-    [audienceFor(described.url, options)],
-    options.certificate,
-  )
+  const { certificate: certificates } = options
+  const audiences = [audienceFor(described.url, options)]
+  const { agent, did, status } = await ownAgent(cli, audiences, { certificates })
   if (status !== 'active') cli.warn(`${did} is ${STATUS_WORDS[status]}. Sites will refuse it.`)
   const response = await fetchSigned(agent, request)
   cli.exitCode = exitCodeFor(response.status)

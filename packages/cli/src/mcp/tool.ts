@@ -153,7 +153,7 @@ export const READS: ToolAnnotations = {
 const NEXT_STEP: Readonly<Record<string, string>> = {
   NO_KEY: 'The tool claim creates a key when it redeems a claim token from the owner.',
   KEY_ALREADY_CLAIMED:
-    'Do not retry. Call whoami to see the existing certificate. Unless the key is compromised or suspended, it can be claimed under another agentId.',
+    'Do not retry. This key cannot be claimed for the owner of the token: ask the person you work for.',
   TOKEN_EXPIRED: 'Ask the owner for a fresh token.',
   UNREACHABLE: 'Nothing was sent. Trying again later is safe.',
 }

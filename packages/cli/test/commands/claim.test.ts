@@ -37,12 +37,18 @@ suite('claim', () => {
     })
     assert.notEqual(second.did, did)
 
-    const again = await cli.run('claim', token, '--json')
+    const used = await cli.json('claim', token)
+    assert.deepEqual(
+      [used.did, used.message],
+      [did, 'The key has this certificate already. Nothing was changed.'],
+    )
+    const again = await cli.run('claim', token, '--agent-id', 'third', '--json')
     assert.equal(again.code, 4)
     assert.equal(errorIn(again).code, 'TOKEN_EXPIRED')
     assert.match(errorIn(again).requestId ?? '', /^req_/)
-    const label = await cli.run('claim', await service.operator.issueToken(owner), '--json')
-    assert.deepEqual([label.code, errorIn(label).code], [4, 'KEY_ALREADY_CLAIMED'])
+    const another = await service.operator.addVerifiedOwner()
+    const theirs = await cli.run('claim', await service.operator.issueToken(another), '--json')
+    assert.deepEqual([theirs.code, errorIn(theirs).code], [4, 'KEY_ALREADY_CLAIMED'])
     const unknown = await cli.run('claim', TOKEN, '--agent-id', 'third')
     assert.equal(unknown.code, 3)
     assert.match(unknown.stderr, /^countersign: This claim token was never issued\. \(req_\w+\)\n$/)

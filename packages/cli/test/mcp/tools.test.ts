@@ -14,7 +14,7 @@ const SHOP = 'https://shop.example'
 
 /** Name, arguments (those in brackets may be left out) and what it is marked with. */
 const TOOLS = [
-  'claim(token, [agentId]) open-world',
+  'claim(token, [agentId]) idempotent open-world',
   'whoami() read-only idempotent open-world',
   'show_card([agent]) read-only idempotent open-world',
   'sign_challenge(audience, challenge) idempotent',
@@ -291,7 +291,9 @@ suite('countersign mcp', () => {
     const token = await service.operator.issueToken(owner)
     const results = await Promise.all([1, 2, 3].map(() => agent.call('claim', { token })))
     const good = results.filter(({ isError }) => !isError)
-    assert.equal(good.length, 1)
+    // A call that came after the key was stored gets its certificate.
+    const dids = good.map(({ structuredContent }) => (structuredContent as { did: string }).did)
+    assert.equal(new Set(dids).size, 1)
     for (const each of results.filter(({ isError }) => isError)) {
       assert.match(textOf(each), /^(TOKEN_EXPIRED|KEY_ALREADY_CLAIMED): /)
     }

@@ -1,4 +1,4 @@
-import type { Naming, SignatureResult } from '@countersign/protocol'
+import type { Naming, SignatureResult, UnverifiedResult } from '@countersign/protocol'
 import type { Grade } from '@countersign/sdk'
 import type { Level, Mode, Policy, Rules } from '../policy/policy.ts'
 import { type ForwardedHeaders, forwardedHeaders } from '../request/identity-headers.ts'
@@ -303,20 +303,18 @@ export function signedOutcome(
 
 /**
  * The outcome for a request whose signature could not be verified, from that without the signature: if it is refused because it
- * proves nothing, the refusal says why, and when to try again.
+ * proves nothing, the refusal says why, and when to try again. The reasons name the signature instead of `header-only`.
  * @param retryAfterSeconds when, if its replay could not be checked; null: never
  */
 export function unverifiedOutcome(
   context: OutcomeContext,
   { decision }: Outcome,
-  result: SignatureResult,
+  result: UnverifiedResult,
   retryAfterSeconds: number | null,
 ): Outcome {
   const signature = signatureOf(result)
   const { refusal, reasons } = decision
   const { status } = result
-  const lacksProof = NEEDS_PROOF.includes(reasons[0].code)
-  if (refusal === null || !lacksProof) return freeze(context, { ...decision, signature })
   const isUnchecked = result.reason === 'replay-unchecked'
   const noStore = isUnchecked && retryAfterSeconds === null
   const code = noStore
@@ -324,11 +322,19 @@ export function unverifiedOutcome(
     : isUnchecked
       ? 'replay-unchecked'
       : 'signature-unverified'
+  // It has a signature, so it did not only send the header.
+  const [first, ...more] = reasons
+  const others = more.filter((each) => each.code !== 'header-only')
+  if (refusal === null || !NEEDS_PROOF.includes(first.code)) {
+    const isNamed = others.length < more.length
+    const honest = isNamed ? ([first, ...others, reason(code)] as const) : reasons
+    return freeze(context, { ...decision, signature, reasons: honest })
+  }
   const seconds = isUnchecked ? retryAfterSeconds : 1
   return freeze(context, {
     ...decision,
     signature,
-    reasons: [reason(code), ...reasons],
+    reasons: [reason(code), first, ...others],
     refusal: status === 429 || status === 503 ? refusalOf(status, seconds) : refusal,
   })
 }

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { namingFor } from '@countersign/protocol'
 import { Registry } from '@countersign/sdk'
 import { testNoteKey } from '../../../../test/support/test-log.ts'
+import { gateway } from '../../src/fetch.ts'
 import { Gate } from '../../src/gate.ts'
 import { PolicyError } from '../../src/policy/policy-error.ts'
 import { readPolicy } from '../../src/policy/read-policy.ts'
@@ -217,4 +218,18 @@ test('a field of any other type is named', () => {
     }
     return true
   })
+})
+
+test('a gateway without a service asks for it', () => {
+  for (const options of [{}, undefined, 'https://id.example', { policy: { requireProof: true } }]) {
+    assert.throws(
+      () => gateway(options as never),
+      (error) => {
+        assert.ok(error instanceof PolicyError)
+        assert.deepEqual(error.mistakes.length, 1)
+        assert.match(error.message, /option service is missing.*gateway\(\{ service: 'https:/)
+        return true
+      },
+    )
+  }
 })

@@ -7,7 +7,12 @@ import {
 import { headerFields, requestHasContent } from './raw-request.ts'
 import { MAX_FIELD_BYTES } from './signature-input.ts'
 import type { RawRequest } from './signed-request-types.ts'
-import { parseDictionary, StructuredFieldError, serializeString } from './structured-fields.ts'
+import {
+  type Parameters,
+  parseDictionary,
+  StructuredFieldError,
+  serializeString,
+} from './structured-fields.ts'
 
 /** A nonce of a request's signature: at least 16 random bytes in base64url. */
 export const NONCE = /^[A-Za-z0-9_-]{22,128}$/
@@ -41,15 +46,29 @@ export function acceptSignatureHeader(
  * @returns null if the status is not 401 or 503, or not exactly one member is for Web Bot Auth, or it names no nonce that can be signed
  */
 export function challengeNonce(status: number, field: string | null): string | null {
-  if ((status !== 401 && status !== 503) || field === null) return null
-  if (field.length > MAX_FIELD_BYTES) return null
+  if (status !== 401 && status !== 503) return null
+  const nonce = requestedSignature(field)?.get('nonce')
+  return nonce?.type === 'string' && NONCE.test(nonce.value) ? nonce.value : null
+}
+
+/**
+ * Whether a response asks to sign its request again later, after `Retry-After`: a 503 whose `Accept-Signature` has exactly one member for
+ * Web Bot Auth, without a nonce. Nothing was done then.
+ */
+export function asksToSignLater(status: number, field: string | null): boolean {
+  const requested = status === 503 ? requestedSignature(field) : null
+  return requested !== null && !requested.has('nonce')
+}
+
+/** The parameters of the only member of `Accept-Signature` for Web Bot Auth. */
+function requestedSignature(field: string | null): Parameters | null {
+  if (field === null || field.length > MAX_FIELD_BYTES) return null
   try {
     const [member, ...others] = [...parseDictionary(field).values()].filter(({ params }) => {
       const tag = params.get('tag')
       return tag?.type === 'string' && tag.value === WEB_BOT_AUTH_TAG
     })
-    const nonce = others.length === 0 ? member?.params.get('nonce') : undefined
-    return nonce?.type === 'string' && NONCE.test(nonce.value) ? nonce.value : null
+    return member === undefined || others.length > 0 ? null : member.params
   } catch (error) {
     if (error instanceof StructuredFieldError) return null
     throw error

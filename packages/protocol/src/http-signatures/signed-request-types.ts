@@ -196,15 +196,36 @@ export type SignatureReason =
   /** `Content-Digest` is malformed, or not that of the body. */
   | 'digest'
 
-/** The result of verifying the signature of a request. */
-export interface SignatureResult {
-  readonly verdict: SignatureVerdict
-  /** Null if the verdict is `verified`. */
-  readonly reason: SignatureReason | null
-  /** The HTTP status for a request that needs proof: 200 if the verdict is `verified`; 429 and 503 come with `Retry-After`. */
-  readonly status: 200 | 400 | 401 | 403 | 429 | 503
+/**
+ * The result of verifying the signature of a request. Decide by `verdict`.
+ * @typeParam Did that of a verified signer: `string` if only agents of a service count, else also null, for keys of other directories
+ */
+export type SignatureResult<Did extends string | null = string | null> =
+  | VerifiedResult<Did>
+  | UnverifiedResult
+
+/** Of a request whose signer holds the key. */
+export interface VerifiedResult<Did extends string | null = string | null>
+  extends SignatureDetails {
+  readonly verdict: 'verified'
+  readonly reason: null
+  readonly status: 200
+  /** The agent; null for keys without a DID. */
+  readonly did: Did
+}
+
+/** Of a request that proves nothing. */
+export interface UnverifiedResult extends SignatureDetails {
+  readonly verdict: Exclude<SignatureVerdict, 'verified'>
+  readonly reason: SignatureReason
+  /** The HTTP status for a request that needs proof: 429 and 503 come with `Retry-After`. */
+  readonly status: 400 | 401 | 403 | 429 | 503
   /** The agent, once its signature has been checked; null before, and for keys without a DID. */
   readonly did: string | null
+}
+
+/** What a result says of a signature, whatever its verdict. */
+interface SignatureDetails {
   /** The JWK thumbprint that the signature names; null if there is none. Proven only with `verified`. */
   readonly keyid: string | null
   /** What the signature names as the place of its keys; null if there is none. */

@@ -35,6 +35,7 @@ import type {
   SignatureResult,
   SignatureRules,
   SigningKey,
+  UnverifiedResult,
 } from './signed-request-types.ts'
 import { StructuredFieldError } from './structured-fields.ts'
 
@@ -148,7 +149,7 @@ interface Received extends PathAndQuery {
  */
 export function signatureReader(
   expected: ExpectedSignatures,
-): (request: RawRequest, fields: HeaderFields) => ParsedSignature | SignatureResult {
+): (request: RawRequest, fields: HeaderFields) => ParsedSignature | UnverifiedResult {
   const { audiences, naming } = expected
   for (const each of audiences) {
     if (!URL.canParse(each) || new URL(each).origin !== each) {
@@ -171,7 +172,7 @@ function readSignature(
   settings: Settings,
   request: RawRequest,
   fields: HeaderFields,
-): ParsedSignature | SignatureResult {
+): ParsedSignature | UnverifiedResult {
   const input = readSignatureInput(fields, settings.singletons)
   if (typeof input === 'string') return refused(input, NOTHING_KNOWN)
   const { keyid, signatureAgent } = input
@@ -193,7 +194,7 @@ function readSignature(
 export function refuseSignature(
   { known }: ParsedSignature,
   reason: SignatureReason,
-): SignatureResult {
+): UnverifiedResult {
   return refused(reason, known)
 }
 
@@ -205,7 +206,7 @@ export async function verifyWithKey(
   signature: ParsedSignature,
   key: SigningKey,
   verify: VerifyBytes,
-): Promise<VerifiedSignature | SignatureResult> {
+): Promise<VerifiedSignature | UnverifiedResult> {
   const { input, received } = signature
   const fault = await keyOrSignatureFault(signature, key, verify)
   if (fault !== null) return refused(fault, signature.known)
@@ -246,7 +247,7 @@ const NOTHING_KNOWN: Known = {
   contentDigest: null,
 }
 
-function refused(reason: SignatureReason, known: Known): SignatureResult {
+function refused(reason: SignatureReason, known: Known): UnverifiedResult {
   return { ...known, ...SIGNATURE_REASONS[reason], reason }
 }
 

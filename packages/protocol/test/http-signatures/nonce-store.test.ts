@@ -2,7 +2,12 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { nonceVectors, playNonceCase } from '../../../../test/support/nonce-vectors.ts'
-import { challengeNonce, memoryNonceStore, type NonceOutcome } from '../../src/index.ts'
+import {
+  asksToSignLater,
+  challengeNonce,
+  memoryNonceStore,
+  type NonceOutcome,
+} from '../../src/index.ts'
 
 const START = 1_800_000_000_000
 const random = () => randomBytes(16).toString('base64url')
@@ -12,9 +17,10 @@ for (const each of nonceVectors.cases) {
     playNonceCase(each, (now, maxEntries) => memoryNonceStore({ maxEntries, now, random })))
 }
 
-for (const { name, status, acceptSignature, nonce } of nonceVectors.responses) {
+for (const { name, status, acceptSignature, nonce, later } of nonceVectors.responses) {
   test(`the nonce of a response: ${name}`, () => {
     assert.equal(challengeNonce(status, acceptSignature), nonce)
+    assert.equal(asksToSignLater(status, acceptSignature), later)
   })
 }
 

@@ -32,6 +32,21 @@ export const wasNotProcessed: MayRetry = ({ code, requestId, neverSent }) =>
 const NOT_CONNECTED =
   /^(ECONNREFUSED|ENOTFOUND|EAI_\w+|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|ConnectionRefused)$|CERT|SIGNATURE|^ERR_(TLS|SSL)/
 
+/** Codes of Node for certificates that it does not trust. */
+const UNTRUSTED =
+  /^(DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_(GET_ISSUER_CERT(_LOCALLY)?|VERIFY_LEAF_SIGNATURE))$/
+
+/** The error of a request to an https site whose certificate this machine does not trust. @returns null if it is another one */
+export function untrustedCertificate(origin: string, error: unknown): CountersignError | null {
+  const { code } = ((error as Error | null)?.cause ?? error ?? {}) as { readonly code?: unknown }
+  if (!UNTRUSTED.test(String(code))) return null
+  return new CountersignError(
+    'NETWORK',
+    `${origin} has a TLS certificate that this machine does not trust (${code}). If it is of a certificate authority of your own, start the program with NODE_EXTRA_CA_CERTS=<its certificate in PEM>.`,
+    { cause: error, neverSent: true },
+  )
+}
+
 /** Errors after which a claim may have been processed. */
 const MAYBE_PROCESSED: readonly CountersignErrorCode[] = [
   'NETWORK',
@@ -126,6 +141,8 @@ async function attemptOnce<T>(
 }
 
 function networkError(origin: string, error: unknown): CountersignError {
+  const untrusted = untrustedCertificate(origin, error)
+  if (untrusted !== null) return untrusted
   const { code, cause, message } = (error ?? {}) as {
     readonly code?: unknown
     readonly cause?: { readonly code?: unknown; readonly message?: unknown }
@@ -151,7 +168,8 @@ export function abortedBy(signal: AbortSignal): CountersignError {
     : new CountersignError('ABORTED', 'The caller aborted the call.', { cause })
 }
 
-function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+/** @throws CountersignError ABORTED, TIMEOUT if the signal ends the wait */
+export function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     const abort = () => {
       clearTimeout(timer)

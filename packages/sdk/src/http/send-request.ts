@@ -78,7 +78,8 @@ export async function sendRequest(
     return { status, headers: response.headers, body: parsed }
   }
   const retryAfterMs = retryAfterOf(response.headers, Date.now())
-  throw errorIn(service, { status, mediaType, body: parsed, retryAfterMs })
+  const location = response.headers.get('location')
+  throw errorIn(service, { status, mediaType, body: parsed, retryAfterMs, location })
 }
 
 let cacheOption: { readonly cache?: 'no-store' } | undefined

@@ -21,6 +21,8 @@ export interface ErrorResponse {
   /** Parsed JSON; undefined if it was not JSON. */
   readonly body: unknown
   readonly retryAfterMs: number | null
+  /** The field `Location`; null without one. */
+  readonly location: string | null
 }
 
 /**
@@ -29,13 +31,14 @@ export interface ErrorResponse {
  */
 export function errorIn(
   service: URL,
-  { status, mediaType, body, retryAfterMs }: ErrorResponse,
+  { status, mediaType, body, retryAfterMs, location }: ErrorResponse,
 ): CountersignError {
   const details = { status, ...(retryAfterMs !== null && { retryAfterMs }) }
   const envelope = envelopeIn(body)
   if (status >= 400 && envelope !== null && isRemoteErrorCode(envelope.code)) {
     const { code, message, requestId } = envelope
-    return new CountersignError(code, message, { ...details, requestId })
+    const known = { ...details, requestId, ...(location !== null && { location }) }
+    return new CountersignError(code, message, known)
   }
   const { origin } = service
   if (status === 429) {

@@ -35,11 +35,20 @@ export interface VerifyRequestOptions extends RegistryKeysOptions {
 }
 
 /**
- * Verifies the signature that `Agent.fetch` puts on a request (RFC 9421, Web Bot Auth). Decide by `verdict`; `reason` is for your log.
+ * Verifies the signature that `Agent.fetch` puts on a request (RFC 9421, Web Bot Auth). Decide by `verdict`: if it is `verified`, `did` is
+ * the agent, and `reason` is null; else `reason` is for your log.
  * Pass a `RawRequest` if your server gives you the request as it was received: a `Request` has an address that was normalized and
  * headers that were joined. The body of a `Request` is read from a clone, up to 10 MiB; of a larger one, `digest` is `unchecked`.
  * @throws CountersignError INVALID_ARGUMENT if an option is invalid
  */
+export function verifyRequest(
+  request: Request | RawRequest,
+  options: VerifyRequestOptions & { readonly directories?: undefined },
+): Promise<SignatureResult<string>>
+export function verifyRequest(
+  request: Request | RawRequest,
+  options: VerifyRequestOptions,
+): Promise<SignatureResult>
 export async function verifyRequest(
   request: Request | RawRequest,
   options: VerifyRequestOptions,

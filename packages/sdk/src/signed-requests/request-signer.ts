@@ -7,6 +7,7 @@ import {
 } from '@countersign/protocol'
 import type { AgentTokens } from '../certificates/agent-tokens.ts'
 import { CountersignError } from '../errors.ts'
+import { retryAfterOf } from '../http/send-request.ts'
 import type { SignedChallenge } from '../keys/signed-challenge.ts'
 import type { Signer } from '../keys/signer.ts'
 import type { CallOptions } from '../options.ts'
@@ -23,6 +24,10 @@ export interface SigningAgent {
   readonly naming: Naming
   /** Whose requests are signed, and the origins that they may go to. */
   readonly audiences: ReadonlyMap<string, Audience>
+  /** Whether requests to other origins are refused, or sent without a signature. */
+  readonly unlisted: 'refuse' | 'plain'
+  /** The longest wait before a request is signed again, in milliseconds. */
+  readonly maxRetryAfterMs: number
   /** The origin of the service that publishes the agent's keys. */
   readonly issuer: string
   /** Null: requests carry no certificate. */
@@ -31,7 +36,7 @@ export interface SigningAgent {
   readonly now: () => number
   readonly signer: () => Signer
   /** @throws CountersignError NO_DID */
-  readonly did: () => string
+  readonly did: () => Promise<string>
   /** @throws CountersignError WRONG_AUDIENCE if a challenge is for another site */
   readonly answer: (challenge: string, audience: string) => Promise<SignedChallenge>
 }
@@ -76,10 +81,11 @@ export class RequestSigner {
   }
 
   /** Described at `Agent.fetch`. */
-  fetch(input: string | URL | Request, init?: RequestInit): Promise<Response> {
-    const { audiences, naming, tokens, now, did } = this.#agent
+  async fetch(input: string | URL | Request, init?: RequestInit): Promise<Response> {
+    const { audiences, unlisted, naming, tokens, now, did } = this.#agent
     const request = requestToSign(input, init)
     if (!audiences.has(new URL(request.url).origin)) {
+      if (unlisted === 'refuse') this.#audienceOf(request.url)
       request.headers.delete(naming.idHeader)
       return globalThis.fetch(request)
     }
@@ -89,12 +95,16 @@ export class RequestSigner {
       mayRetry: ({ url, headers }, status) =>
         this.#mayHavePreviousKey(new URL(url).origin, status) ||
         (status === 401 && tokens?.renewAfterRefusal(headers) === true),
+      waitBefore: ({ headers }) => {
+        const wait = retryAfterOf(headers, now())
+        return wait !== null && wait <= this.#agent.maxRetryAfterMs ? wait : null
+      },
       sessionOf: (origin) => sessions.get(origin, now()),
       endSession: (origin, session) => sessions.end(origin, session),
       signInAfter: (response, each, refused) => this.#signInAfter(response, each, refused),
-      withSession: (each, body, { token }) => {
+      withSession: async (each, body, { token }) => {
         const headers = new Headers(each.headers)
-        headers.set(naming.idHeader, did())
+        headers.set(naming.idHeader, await did())
         headers.set('authorization', `Bearer ${token}`)
         return new Request(each, { headers, body, redirect: 'manual' })
       },
@@ -118,7 +128,7 @@ export class RequestSigner {
     const { origin } = new URL(url)
     const audience = this.#agent.audiences.get(origin)
     if (audience !== undefined) return audience
-    const message = `This agent does not sign for ${origin}: it is not one of its audiences.`
+    const message = `This agent does not sign for ${origin}, which is not one of its audiences. If it is a site that you chose, add it: new Agent({ …, audiences: ['${origin}'] }). Requests without a signature: fetch(), or unlisted: 'plain' for agent.fetch.`
     throw new CountersignError('WRONG_AUDIENCE', message)
   }
 
@@ -131,7 +141,7 @@ export class RequestSigner {
     }: { readonly audience?: Audience | undefined; readonly nonce?: string | null },
   ): Promise<Request> {
     const { naming, issuer, tokens, now } = this.#agent
-    const did = this.#agent.did()
+    const did = await this.#agent.did()
     const headers = new Headers(request.headers)
     headers.set(naming.idHeader, did)
     // The same throughout, also if the key changes meanwhile.

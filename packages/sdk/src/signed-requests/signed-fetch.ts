@@ -1,5 +1,6 @@
-import { challengeNonce } from '@countersign/protocol'
+import { asksToSignLater, challengeNonce } from '@countersign/protocol'
 import { CountersignError } from '../errors.ts'
+import { pause, untrustedCertificate } from '../http/retry.ts'
 import type { AgentSession } from '../sign-in.ts'
 import { bufferBody } from './buffered-body.ts'
 
@@ -15,6 +16,8 @@ export interface FetchingAgent {
   readonly sign: SignRequest
   /** Whether to sign once more after a 401: the site may still have the agent's previous key, or not accept its certificate. */
   readonly mayRetry: (sent: Request, status: number) => boolean
+  /** How long to wait before a request is signed again that the site could not judge yet, in ms. @returns null: do not */
+  readonly waitBefore: (response: Response) => number | null
   /** The session of a site, if there is one. */
   readonly sessionOf: (origin: string) => AgentSession | null
   /** Forgets a session that the site does not accept. */
@@ -35,7 +38,7 @@ export interface FetchingAgent {
     request: Request,
     body: Uint8Array<ArrayBuffer> | null,
     session: AgentSession,
-  ) => Request
+  ) => Promise<Request>
 }
 
 /** As many as fetch follows. */
@@ -44,10 +47,11 @@ const REDIRECTS = new Set([301, 302, 303, 307, 308])
 
 /**
  * A `Request` for what `fetch` sends: a lone `?` at the end of the URL is dropped, since not every platform sends it.
- * @throws CountersignError INVALID_ARGUMENT if the request is signed already: it would be signed for somebody else
+ * @throws CountersignError INVALID_ARGUMENT if the address is not absolute, or the request is signed already: it would be signed for
+ *   somebody else
  */
 export function requestToSign(input: string | URL | Request, init?: RequestInit): Request {
-  const given = new Request(input, init)
+  const given = requestOf(input, init)
   for (const name of ['signature', 'signature-input', 'signature-agent']) {
     if (!given.headers.has(name)) continue
     const message = `This request already has the header ${name}. Remove it.`
@@ -59,10 +63,22 @@ export function requestToSign(input: string | URL | Request, init?: RequestInit)
   return new Request(url, given)
 }
 
+/** Pages of browsers have a base for relative addresses; elsewhere, such an address is a mistake. */
+function requestOf(input: string | URL | Request, init: RequestInit | undefined): Request {
+  try {
+    return new Request(input, init)
+  } catch (cause) {
+    if (typeof input !== 'string' || URL.canParse(input)) throw cause
+    const message =
+      'The address is not absolute. Give all of it, such as https://shop.example/orders.'
+    throw new CountersignError('INVALID_ARGUMENT', message, { cause })
+  }
+}
+
 /**
  * Fetches with a signature, and follows redirects within the origin, each hop with its own signature. `fetch` itself would forward the
  * signature, the identification and the body to another origin.
- * @throws CountersignError REDIRECT
+ * @throws CountersignError REDIRECT; NETWORK if the site's certificate is not trusted
  */
 export async function signedFetch(request: Request, agent: FetchingAgent): Promise<Response> {
   const mode = request.redirect
@@ -96,8 +112,7 @@ async function hop(
 ): Promise<Response> {
   if (request.headers.has('authorization')) return signedHop(request, body, agent)
   const { origin } = new URL(request.url)
-  const send = (each: AgentSession) =>
-    globalThis.fetch(agent.withSession(request, body, each), { redirect: 'manual' })
+  const send = async (each: AgentSession) => sendOnce(await agent.withSession(request, body, each))
   const session = agent.sessionOf(origin)
   const response = session ? await send(session) : await signedHop(request, body, agent)
   if (response.status !== 401) return response
@@ -110,27 +125,41 @@ async function hop(
 
 /**
  * Sends a signed request, and sends it again at most twice: if the site may have the agent's previous key or does not accept its
- * certificate, and once with a nonce that the response asks for.
+ * certificate, and once if the site could not judge the signature, with a nonce that the response asks for or later.
  */
 async function signedHop(
   request: Request,
   body: Uint8Array<ArrayBuffer> | null,
-  { sign, mayRetry }: FetchingAgent,
+  { sign, mayRetry, waitBefore }: FetchingAgent,
 ): Promise<Response> {
   let signed = await sign(request, body, null)
   let hasRetried = false
-  let isChallenged = false
+  let wasAsked = false
   for (;;) {
-    const response: Response = await globalThis.fetch(signed, { redirect: 'manual' })
+    const response = await sendOnce(signed)
     const { status, headers } = response
-    const challenge = challengeNonce(status, headers.get('accept-signature'))
-    const nonce: string | null = isChallenged ? null : challenge
+    const field = headers.get('accept-signature')
+    const nonce: string | null = wasAsked ? null : challengeNonce(status, field)
+    const wait: number | null =
+      !wasAsked && asksToSignLater(status, field) ? waitBefore(response) : null
     const retries: boolean = !hasRetried && mayRetry(signed, status)
-    if (nonce === null && !retries) return response
+    if (nonce === null && wait === null && !retries) return response
     await response.body?.cancel()
-    isChallenged ||= nonce !== null
+    // As fetch does, it ends with the reason of the caller's signal.
+    if (wait !== null)
+      await pause(wait, request.signal).catch(() => request.signal.throwIfAborted())
+    wasAsked ||= nonce !== null || wait !== null
     hasRetried ||= retries
     signed = await sign(request, body, nonce)
+  }
+}
+
+/** @throws CountersignError NETWORK if the site's certificate is not trusted; what `fetch` throws */
+async function sendOnce(request: Request): Promise<Response> {
+  try {
+    return await globalThis.fetch(request, { redirect: 'manual' })
+  } catch (error) {
+    throw untrustedCertificate(new URL(request.url).origin, error) ?? error
   }
 }
 

@@ -5,8 +5,10 @@ import { startSite } from '../../../../test/support/impostor.ts'
 import { startTestService, type TestService } from '../../../../test/support/service.ts'
 import { setStatus } from '../../../../test/support/set-status.ts'
 import { Agent } from '../../src/agent.ts'
+import type { SignatureReason } from '../../src/index.ts'
 import { newKey } from '../../src/keys/keys.ts'
 import { Registry } from '../../src/registry.ts'
+import { keyDirectories } from '../../src/relying-party/key-directories.ts'
 import { verifyRequest } from '../../src/relying-party/verify-request.ts'
 import { certifiedAgent, registryOf } from '../support/certified.ts'
 import { failsWith } from '../support/fails.ts'
@@ -42,6 +44,27 @@ test('a Request is verified as it is, and its body can still be read', async () 
   )
   assert.equal(again.reason, 'replay')
   assert.equal((await verifyRequest(new Request(SHOP), options)).reason, 'unsigned')
+})
+
+test('the verdict says which type did and reason have', async () => {
+  const { registry, did, agent } = await signingAgent()
+  const options = { registry, audiences: [SHOP], nonces: olderNonceStore() }
+  const result = await verifyRequest(await agent.sign(SHOP), options)
+  assert.ok(result.verdict === 'verified')
+  const proven: { did: string; reason: null; status: 200 } = result
+  assert.equal(proven.did, did)
+  const refused = await verifyRequest(new Request(SHOP), options)
+  assert.ok(refused.verdict !== 'verified')
+  const reason: SignatureReason = refused.reason
+  assert.equal(reason, 'unsigned')
+  const anyone = await verifyRequest(await agent.sign(SHOP), {
+    ...options,
+    directories: keyDirectories([]),
+  })
+  assert.ok(anyone.verdict === 'verified')
+  // @ts-expect-error with directories, a signer may have no DID
+  const maybe: string = anyone.did
+  assert.equal(maybe, did)
 })
 
 test('only for the audiences of the site, and only from the service that it trusts', async () => {

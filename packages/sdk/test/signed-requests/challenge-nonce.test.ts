@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { memoryNonceStore as storeOf } from '@countersign/protocol'
 import { fileCleanup } from '../../../../test/support/file-cleanup.ts'
 import { startSite } from '../../../../test/support/impostor.ts'
 import { startTestService, type TestService } from '../../../../test/support/service.ts'
+import { until } from '../../../../test/support/until.ts'
 import { Agent } from '../../src/agent.ts'
 import { newKey } from '../../src/keys/keys.ts'
 import { Registry } from '../../src/registry.ts'
@@ -89,4 +90,64 @@ test('it signs with a nonce once, covers what it would cover anyway, and never f
     field = refused
     assert.equal((await ask()).length, 1, refused)
   }
+})
+
+/** A site that cannot judge the first signature, and admits the later ones. */
+async function startBlindSite(t: TestContext, refusal: Record<string, string>) {
+  const received: ReceivedRequest[] = []
+  const site = await startSite(t, async (incoming, response) => {
+    received.push(await rawRequestOf(incoming))
+    if (received.length > 1) response.writeHead(200).end()
+    else response.writeHead(503, refusal).end()
+  })
+  return { site, received }
+}
+
+const LATER = { 'accept-signature': 'sig1=();created;expires;tag="web-bot-auth"' }
+
+test('a site that asks to sign again later gets the request once more, with another signature', async (t) => {
+  for (const retryAfter of ['0', '1', new Date(Date.now() - 1000).toUTCString()]) {
+    for (const method of retryAfter === '1' ? ['POST'] : ['GET', 'POST', 'DELETE']) {
+      const refusal = { ...LATER, 'retry-after': retryAfter }
+      const { site, received } = await startBlindSite(t, refusal)
+      const { agent } = await agentFor(site)
+      const body =
+        method === 'POST' ? { body: new Blob(['one lamp']).stream(), duplex: 'half' } : {}
+      const response = await agent.fetch(`${site}/orders`, { method, ...body } as RequestInit)
+      assert.equal(response.status, 200)
+      const [first, second] = received
+      assert.ok(first && second)
+      assert.deepEqual(second.body, first.body)
+      assert.notEqual(inputOf(second), inputOf(first))
+      const createdAt = (each: ReceivedRequest) => Number(/;created=(\d+)/.exec(inputOf(each))?.[1])
+      if (retryAfter === '1') assert.ok(createdAt(second) > createdAt(first))
+    }
+  }
+})
+
+test('it waits no longer than it may, for no other refusal, and not against the caller', async (t) => {
+  const soon = { ...LATER, 'retry-after': '0' }
+  const far = { ...LATER, 'retry-after': '61' }
+  const refusals = [far, { 'retry-after': '0' }, LATER, { ...soon, 'accept-signature': 'x' }]
+  for (const refusal of refusals) {
+    const { site, received } = await startBlindSite(t, refusal)
+    const { agent } = await agentFor(site)
+    assert.equal((await agent.fetch(site, POST)).status, 503, JSON.stringify(refusal))
+    assert.equal(received.length, 1)
+  }
+  const { site, received } = await startBlindSite(t, { ...LATER, 'retry-after': '50' })
+  const { agent, registry } = await agentFor(site)
+  const caller = new AbortController()
+  const response = agent.fetch(site, { ...POST, signal: caller.signal })
+  await until(async () => received.length === 1)
+  caller.abort(new Error('enough'))
+  await assert.rejects(response, /enough/)
+  const signer = await newKey()
+  const hasty = { registry, signer, did: `svc:agent:${'z'.repeat(24)}`, maxRetryAfterMs: 0 }
+  const another = await startBlindSite(t, { ...LATER, 'retry-after': '1' })
+  const impatient = new Agent({ ...hasty, audiences: [another.site] })
+  assert.equal((await impatient.fetch(another.site, POST)).status, 503)
+  const endless = await startSite(t, (_, answer) => answer.writeHead(503, soon).end())
+  const last = await agentFor(endless)
+  assert.equal((await last.agent.fetch(endless, POST)).status, 503)
 })

@@ -129,7 +129,9 @@ test('signIn gives fetch its session, for audiences only', async () => {
   assert.equal(did, certified.did)
   assert.equal((await agent.fetch(site.url)).status, 200)
   assert.deepEqual(proofs(site.arrived), ['session'])
-  const stranger = agentFor('https://shop.example')
+  const { key, did: strangeDid } = certified
+  const options = { registry: registryOf(service), signer: key, did: strangeDid } as const
+  const stranger = new Agent({ ...options, unlisted: 'plain' })
   await stranger.signIn(`${site.url}/agent-sign-in`)
   assert.equal((await stranger.fetch(site.url)).status, 401)
   assert.deepEqual(proofs(site.arrived), ['session', 'other'])

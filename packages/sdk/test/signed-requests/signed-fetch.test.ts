@@ -84,9 +84,21 @@ test('a captured request is refused the second time, and on any change', async (
   assert.equal(await replay('/pay?to=a', { method: 'PUT', body }), 'bad-signature')
 })
 
-test('other origins get neither a signature nor the identification header', async (t) => {
+test('a request to another origin is refused with the way to add it, and nothing is sent', async (t) => {
   const { site, received } = await startVerifyingSite(t, registryOf(service))
-  const agent = agentFor('https://shop.example')
+  for (const agent of [agentFor('https://shop.example'), agentFor()]) {
+    const error = await failsWith('WRONG_AUDIENCE', agent.fetch(site, { method: 'POST' }))
+    assert.ok(error.message.includes(`audiences: ['${site}']`), error.message)
+    assert.match(error.message, /unlisted: 'plain'/)
+  }
+  assert.deepEqual(received, [])
+})
+
+test("with unlisted: 'plain', other origins get neither a signature nor the identification header", async (t) => {
+  const { site, received } = await startVerifyingSite(t, registryOf(service))
+  const { key, did } = certified
+  const options = { registry: registryOf(service), signer: key, did, unlisted: 'plain' } as const
+  const agent = new Agent({ ...options, audiences: ['https://shop.example'] })
   for (const headers of [{}, { ServiceID: certified.did }]) {
     const response = await agent.fetch(site, { headers })
     assert.equal((await resultOf(response)).reason, 'unsigned')
@@ -112,6 +124,14 @@ test('audiences are https origins, or on loopback; some dialects need an address
     const signed = await new Agent({ ...options, audiences: named }).sign(origin)
     const field = dialect === 'legacy' ? '"https://agent.example"' : 'sig1="https://agent.example"'
     assert.equal(signed.headers.get('signature-agent'), field)
+  }
+})
+
+test('an address that is not absolute is refused in words', async () => {
+  const agent = agentFor('https://shop.example')
+  for (const address of ['/orders', 'orders', '', '//shop.example']) {
+    const error = await failsWith('INVALID_ARGUMENT', agent.fetch(address))
+    assert.match(error.message, /not absolute.*https:/)
   }
 })
 

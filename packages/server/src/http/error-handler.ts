@@ -49,8 +49,9 @@ const FASTIFY_CODES: Readonly<Record<string, { code: ErrorCode; message: string 
 /** The only place where an error becomes a response: the JSON envelope, or the error page for browsers. */
 export function registerErrorHandlers(app: FastifyInstance, page: FailurePage): void {
   app.setErrorHandler((error: FastifyError, request, reply) => {
-    const { code, message, retryAfterSeconds } = translate(error, request)
+    const { code, message, retryAfterSeconds, location } = translate(error, request)
     if (retryAfterSeconds != null) setRetryAfter(reply, retryAfterSeconds)
+    if (location != null) reply.header('location', location)
     sendError(page, request, reply, code, message)
   })
   app.setNotFoundHandler((request, reply) => {
@@ -95,7 +96,7 @@ function sendError(
 function translate(
   error: FastifyError,
   request: FastifyRequest,
-): { code: ErrorCode; message: string; retryAfterSeconds?: number | null } {
+): Pick<CodedError, 'code' | 'message'> & Partial<CodedError> {
   if (error.validation !== undefined)
     return { code: 'VALIDATION_ERROR', message: validationMessage(error) }
   if (error.code === 'FST_ERR_CTP_BODY_TOO_LARGE') {

@@ -57,7 +57,9 @@ It calls only the sites that the operator of this server has allowed; redirects 
       headers: Object.entries(headers),
       body: body === undefined ? null : new Uint8Array(Buffer.from(body)),
     })
-    const { agent, did } = await ownAgent(context.cli, [url.origin])
+    const { agent, did } = await ownAgent(context.cli, [url.origin], {
+      maxRetryAfterMs: TIMEOUT_MS / 2,
+    })
     const session = request.headers.has('authorization') ? null : sessionAt(url, did, context)
     if (session !== null) request.headers.set('authorization', `Bearer ${session}`)
     const signal = AbortSignal.timeout(TIMEOUT_MS)

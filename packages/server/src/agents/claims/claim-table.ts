@@ -47,6 +47,27 @@ export async function tokenByHash(db: Db, hash: Uint8Array): Promise<ClaimTokenR
   return (await selectToken(db, { hash }))[0]
 }
 
+const selectPair = prepared<
+  { key: Uint8Array; label: string },
+  Pick<AgentRow, 'tail' | 'owner_id'>
+>((db, param) =>
+  db
+    .selectFrom('agents')
+    .select(['tail', 'owner_id'])
+    .where('public_key', '=', param('key'))
+    .where('agent_id', '=', param('label'))
+    .where('pair_slot', '=', 0),
+)
+
+/** The agent that has this key and label and is not revoked. */
+export async function agentOfPair(
+  db: Db,
+  key: Uint8Array,
+  label: string,
+): Promise<Pick<AgentRow, 'tail' | 'owner_id'> | undefined> {
+  return (await selectPair(db, { key, label }))[0]
+}
+
 /** The decoded values of a claim request. */
 export interface DecodedClaim {
   /** SHA-256 of the claim token, 32 bytes. */
