@@ -37,6 +37,7 @@ import { rotate } from './keys/rotate.ts'
 import { serviceDirectoryRoute } from './keys/service-directory-routes.ts'
 import { answerPlainLookups, identifyRoute, LOOKUP_URL, lookupRoute } from './lookup-routes.ts'
 import { ownAgentRoutes } from './manage/own-agent-routes.ts'
+import { answerPlainDocuments } from './plain-document-routes.ts'
 import { verifyChallenge } from './verification/verify-challenge.ts'
 import { verifyRequestRoute, verifyRoute } from './verification/verify-routes.ts'
 import { signedRequestVerdict, verifySignedRequest } from './verification/verify-signed-request.ts'
@@ -117,6 +118,7 @@ export async function openAgents(
         route: { operationId: 'lookup', url: LOOKUP_URL, method: 'GET' },
         open: () => answerPlainLookups({ ...context, read: context }),
       },
+      ...answerPlainDocuments({ ...context, read: context }, cards !== null),
     ],
     ownerRoutes(app, owners) {
       issueTokenRoutes(app, { ...owners, deps: context })

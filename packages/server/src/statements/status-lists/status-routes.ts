@@ -198,11 +198,11 @@ export function latestFeedRoute(app: App, { site, feed }: Omit<FeedRouteDeps, 'h
 
 /** Answers almost all polls before the router: however many follow, they cost no more than health checks. */
 export function answerPlainPolls(deps: PlainDeps, feed: StatusFeed): AheadOfRouter {
-  return plainAnswer(deps, LATEST_URL, CACHE_1_SECOND, () => {
+  return plainAnswer(deps, { url: LATEST_URL, cacheControl: CACHE_1_SECOND }, () => {
     const { latest } = feed
     if (latest === null) return null
     const { body, etag } = latest
-    return { headers: { 'content-type': FEED_TYPE, etag }, body }
+    return { headers: ['content-type', FEED_TYPE, 'etag', etag], body, length: body.length }
   })
 }
 
