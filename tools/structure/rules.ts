@@ -38,7 +38,8 @@ export const MOST_ARROWS = 60
 /**
  * How much code a part of the repository may have. A capability raises a bar by what it needs, in its own commit: last the feed's chain,
  * renouncing and reports of keys, joins, recovery and mirrors of the log, erasure, nonce stores that have just started, archives of keys for
- * another node, notices of new access, claims in names, and claims that agents repeat.
+ * another node, notices of new access, claims in names, claims that agents repeat, and
+ * tools for three frameworks.
  */
 export const BARS: readonly {
   readonly within: RegExp

@@ -1,8 +1,7 @@
 import { z } from 'zod'
-import { fields } from '../../output.ts'
-import { ownAgent } from '../../own-agent.ts'
-import { fetchSigned, noResponse, parseSiteUrl, requestOf } from '../../site-request.ts'
-import { argumentsOf, assertAudience, defineTool, type McpContext } from '../tool.ts'
+import { argumentsOf, assertAudience, defineTool, type ToolHost } from '../define-tool.ts'
+import { fields } from '../fields.ts'
+import { fetchSigned, noResponse, parseSiteUrl, requestOf } from '../site-request.ts'
 import { quote, SITE_NOTE } from '../untrusted.ts'
 
 /** More of a response is not read. */
@@ -55,15 +54,13 @@ It calls only the sites that the operator of this server has allowed; redirects 
       url,
       method: method?.toUpperCase() ?? (body === undefined ? 'GET' : 'POST'),
       headers: Object.entries(headers),
-      body: body === undefined ? null : new Uint8Array(Buffer.from(body)),
+      body: body === undefined ? null : new TextEncoder().encode(body),
     })
-    const { agent, did } = await ownAgent(context.cli, [url.origin], {
-      maxRetryAfterMs: TIMEOUT_MS / 2,
-    })
+    const { agent, did } = await context.agentFor(url.origin)
     const session = request.headers.has('authorization') ? null : sessionAt(url, did, context)
     if (session !== null) request.headers.set('authorization', `Bearer ${session}`)
     const signal = AbortSignal.timeout(TIMEOUT_MS)
-    const response = await fetchSigned(agent, new Request(request, { signal }))
+    const response = await fetchSigned(agent, new Request(request, { signal }), context.userAgent)
     if (response.status === 401 && session !== null) context.sessions.delete(url.origin)
     const { bytes, truncated } = await readStart(response, url)
     const { status } = response
@@ -79,17 +76,17 @@ It calls only the sites that the operator of this server has allowed; redirects 
 })
 
 /** The token of `sign_in`, if it is still valid for this agent. */
-function sessionAt({ origin }: URL, did: string, { sessions, cli }: McpContext): string | null {
+function sessionAt({ origin }: URL, did: string, { sessions, now }: ToolHost): string | null {
   const session = sessions.get(origin)
   if (session === undefined || session.did !== did) return null
-  return Date.parse(session.expiresAt) > cli.io.now() ? session.token : null
+  return Date.parse(session.expiresAt) > now() ? session.token : null
 }
 
 async function readStart(
   { body }: Response,
   url: URL,
 ): Promise<{ bytes: Uint8Array; truncated: boolean }> {
-  const chunks: Uint8Array[] = []
+  const chunks: Uint8Array<ArrayBuffer>[] = []
   let size = 0
   try {
     // Leaving the loop cancels the rest.
@@ -101,8 +98,8 @@ async function readStart(
   } catch (error) {
     throw noResponse(url.href, error)
   }
-  const bytes = Buffer.concat(chunks).subarray(0, MAX_BYTES)
-  return { bytes: new Uint8Array(bytes), truncated: size > MAX_BYTES }
+  const bytes = new Uint8Array(await new Blob(chunks).arrayBuffer()).subarray(0, MAX_BYTES)
+  return { bytes, truncated: size > MAX_BYTES }
 }
 
 interface Received {

@@ -8,8 +8,9 @@ import {
   referenceKind,
   unsignableTextIn,
 } from '@countersign/protocol'
-import type { Registry, Verification } from '@countersign/sdk'
-import { Failure } from './errors.ts'
+import type { Registry } from '../registry.ts'
+import type { Verification } from '../responses/types.ts'
+import { Failure } from './failure.ts'
 
 /**
  * The bytes to sign for a challenge. It refuses what could be signed bytes of another purpose, such as a claim or a token, and

@@ -1,9 +1,9 @@
 import { AGENT_STATUSES } from '@countersign/protocol'
-import type { Card } from '@countersign/sdk'
 import { z } from 'zod'
-import { STATUS_WORDS } from '../../certificate.ts'
-import { fields } from '../../output.ts'
-import { agentOrSelf, agentReference, argumentsOf, defineTool, READS } from '../tool.ts'
+import type { Card } from '../../responses/types.ts'
+import { STATUS_WORDS } from '../certificate-rows.ts'
+import { agentOrSelf, agentReference, argumentsOf, defineTool, READS } from '../define-tool.ts'
+import { fields } from '../fields.ts'
 import { quote, UNTRUSTED_NOTE } from '../untrusted.ts'
 
 const DEVELOPMENT_ONLY = 'development only: the provider accepts any name'
@@ -55,8 +55,8 @@ Names, descriptions and handles (under "untrusted") were written by the owner of
       })
       .describe(UNTRUSTED_NOTE),
   }),
-  async run({ agent }, { cli }) {
-    const card = await cli.registry().card(await agentOrSelf(agent, cli))
+  async run({ agent }, host) {
+    const card = await host.registry().card(await agentOrSelf(agent, host))
     const data = dataOf(card)
     return { data, text: `${layOut(card)}\n\n${quote(data.untrusted)}` }
   },

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import {
   AGENT_STATUSES,
   encodeBase64Url,
@@ -6,9 +5,9 @@ import {
   type Naming,
   namingOfDid,
 } from '@countersign/protocol'
-import type { Verification } from '@countersign/sdk'
 import { z } from 'zod'
-import { STATUS_WORDS } from '../../certificate.ts'
+import type { Verification } from '../../responses/types.ts'
+import { STATUS_WORDS } from '../certificate-rows.ts'
 import {
   assertProof,
   assertReference,
@@ -16,10 +15,10 @@ import {
   parseOrigin,
   reasonNotVerified,
   verifyProof,
-} from '../../challenge.ts'
-import { codeOf, Failure } from '../../errors.ts'
-import { fields } from '../../output.ts'
-import { agentReference, argumentsOf, defineTool, type McpContext } from '../tool.ts'
+} from '../challenge.ts'
+import { agentReference, argumentsOf, defineTool, type ToolHost } from '../define-tool.ts'
+import { codeOf, Failure } from '../failure.ts'
+import { fields } from '../fields.ts'
 import { quote, UNTRUSTED_NOTE } from '../untrusted.ts'
 
 const OUTPUT = z.strictObject({
@@ -109,11 +108,11 @@ A challenge is single-use and valid for 5 minutes. Decide by "verified" only; a 
   },
 })
 
-async function makeChallenge(agent: string, audience: string, { cli, issued }: McpContext) {
-  const { did, status } = await cli.registry().agent(agent)
-  const nonce = encodeBase64Url(randomBytes(24))
+async function makeChallenge(agent: string, audience: string, host: ToolHost) {
+  const { did, status } = await host.registry().agent(agent)
+  const nonce = encodeBase64Url(crypto.getRandomValues(new Uint8Array(24)))
   const challenge = formatChallenge(namingOfDid(did) as Naming, { audience, nonce })
-  const expiresAt = new Date(issued.put(challenge, did)).toISOString()
+  const expiresAt = new Date(host.issued.put(challenge, did)).toISOString()
   const reason = 'The agent has not answered yet.'
   return {
     data: {
@@ -129,12 +128,12 @@ async function makeChallenge(agent: string, audience: string, { cli, issued }: M
   }
 }
 
-async function check(agent: string, proof: Proof, { cli, issued }: McpContext) {
+async function check(agent: string, proof: Proof, host: ToolHost) {
   assertProof(proof)
   // Removed before the service is asked: a challenge counts for one answer, whatever its result.
-  const askedOf = issued.take(proof.challenge)
+  const askedOf = host.issued.take(proof.challenge)
   try {
-    const verification = await verifyProof(cli.registry(), agent, proof)
+    const verification = await verifyProof(host.registry(), agent, proof)
     return checked(verification, askedOf === verification.agent.did)
   } catch (error) {
     if (codeOf(error) !== 'INVALID_SIGNATURE') throw error

@@ -1,8 +1,9 @@
 import { AGENT_STATUSES, ASSURANCES, GRADE_POLICY_VERSION } from '@countersign/protocol'
-import { type GradeReport, type RecomputedGrade, recomputeGrade } from '@countersign/sdk'
 import { z } from 'zod'
-import { fields } from '../../output.ts'
-import { agentOrSelf, agentReference, argumentsOf, defineTool, READS } from '../tool.ts'
+import { type RecomputedGrade, recomputeGrade } from '../../recompute-grade.ts'
+import type { GradeReport } from '../../responses/types.ts'
+import { agentOrSelf, agentReference, argumentsOf, defineTool, READS } from '../define-tool.ts'
+import { fields } from '../fields.ts'
 import { quote, UNTRUSTED_NOTE } from '../untrusted.ts'
 
 const LETTER = z.enum(['A', 'B', 'C', 'D', 'E'])
@@ -53,11 +54,11 @@ A grade says nothing about the quality or honesty of an agent, only how well its
       .nullable()
       .describe(UNTRUSTED_NOTE),
   }),
-  async run({ agent }, { cli }) {
-    const report = await cli.registry().grade(await agentOrSelf(agent, cli))
+  async run({ agent }, host) {
+    const report = await host.registry().grade(await agentOrSelf(agent, host))
     const { did, status, grade, policyVersion, points } = report
     const { verification, channel } = report.evidence
-    const recomputed = recomputeGrade(report, cli.io.now())
+    const recomputed = recomputeGrade(report, host.now())
     const untrusted = channel && { channel: channel.handleOrDomain }
     const text = explain(report, recomputed)
     return {

@@ -1,9 +1,9 @@
 import { encodeBase64, RECOVERY_REASONS } from '@countersign/protocol'
 import { z } from 'zod'
-import { certificateRows, ownCertificate, recoveryRows } from '../../certificate.ts'
-import { fields } from '../../output.ts'
 import { certificateResult, certificateSchema } from '../certificate-result.ts'
-import { argumentsOf, defineTool, READS } from '../tool.ts'
+import { certificateRows, ownCertificate, recoveryRows } from '../certificate-rows.ts'
+import { argumentsOf, defineTool, READS } from '../define-tool.ts'
+import { fields } from '../fields.ts'
 
 /** The certificate of the agent's own key (contract 4.2). */
 export const whoami = defineTool({
@@ -32,19 +32,19 @@ Fails with NO_KEY or NOT_FOUND if you have no certificate. Changes nothing and n
       ),
     service: z.string(),
   }),
-  async run(_args, { cli, service }) {
-    const publicKey = encodeBase64((await cli.ownKey()).publicKey)
-    const lookup = await ownCertificate(cli.registry(), publicKey, cli.command)
+  async run(_args, host) {
+    const publicKey = encodeBase64((await host.signer()).publicKey)
+    const lookup = await ownCertificate(host.registry(), publicKey, host.command)
     const { id, status } = lookup.certificate
-    const { keySequence, keyChangedAt, recovery } = await cli.registry().keys(id)
+    const { keySequence, keyChangedAt, recovery } = await host.registry().keys(id)
     const rows = [
-      ...certificateRows(service, lookup),
+      ...certificateRows(host.service, lookup),
       ['Public key', publicKey] as const,
-      ...recoveryRows(recovery, `${cli.command} veto ${id}`),
+      ...recoveryRows(recovery, `${host.command} veto ${id}`),
     ]
     const key = { publicKey, keySequence, keyChangedAt, recovery: recovery && { ...recovery } }
     return {
-      data: { ...certificateResult(service, lookup), ...key, service: service.origin },
+      data: { ...certificateResult(host.service, lookup), ...key, service: host.service.origin },
       text: `You are ${id} (${status}).\n${fields(rows)}`,
     }
   },

@@ -1,7 +1,7 @@
 import { isLoopback } from '@countersign/protocol'
-import { type Agent, CountersignError } from '@countersign/sdk'
-import { Failure } from './errors.ts'
-import { USER_AGENT } from './version.ts'
+import type { Agent } from '../agent.ts'
+import { CountersignError } from '../errors.ts'
+import { Failure } from './failure.ts'
 
 /** A request to a site, not signed yet. */
 export interface SiteRequest {
@@ -53,20 +53,20 @@ export function requestOf({ method, url, headers, body }: SiteRequest): Request 
   }
 }
 
-/** Unless the request has its own. `fetch` would remove a content coding from the body. */
-const DEFAULT_HEADERS = [
-  ['user-agent', USER_AGENT],
-  ['accept-encoding', 'identity'],
-] as const
-
 /**
  * `Agent.fetch` with errors in words.
+ * @param userAgent unless the request has its own; null: that of the platform
  * @throws Failure UNREACHABLE, NO_ANSWER; CountersignError of `Agent.fetch`
  */
-export async function fetchSigned(agent: Agent, request: Request): Promise<Response> {
-  for (const [name, value] of DEFAULT_HEADERS) {
-    if (!request.headers.has(name)) request.headers.set(name, value)
-  }
+export async function fetchSigned(
+  agent: Agent,
+  request: Request,
+  userAgent: string | null,
+): Promise<Response> {
+  const { headers } = request
+  if (userAgent !== null && !headers.has('user-agent')) headers.set('user-agent', userAgent)
+  // `fetch` would remove a content coding from the body.
+  if (!headers.has('accept-encoding')) headers.set('accept-encoding', 'identity')
   try {
     return await agent.fetch(request)
   } catch (cause) {
@@ -92,7 +92,7 @@ export function noResponse(url: string, error: unknown): Failure {
       )
 }
 
-const NEVER_CONNECTED = new Set<unknown>([
+const NEVER_CONNECTED: ReadonlySet<unknown> = new Set<unknown>([
   ...['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH'],
   ...['UND_ERR_CONNECT_TIMEOUT', 'CERT_HAS_EXPIRED', 'DEPTH_ZERO_SELF_SIGNED_CERT'],
   ...[

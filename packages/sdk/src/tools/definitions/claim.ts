@@ -1,8 +1,5 @@
-import { encodeBase64 } from '@countersign/protocol'
 import { z } from 'zod'
-import { assertAgentId, parseToken, redeem } from '../../claim-token.ts'
-import { claimWithOwnOrNewKey } from '../own-or-new-key.ts'
-import { argumentsOf, defineTool } from '../tool.ts'
+import { argumentsOf, defineTool } from '../define-tool.ts'
 
 /** Contract 4.4. */
 export const claim = defineTool({
@@ -34,24 +31,13 @@ If there is no key yet, one is generated and stored in a file on this machine. I
     keyCreated: z.boolean().describe('Whether a new key was generated'),
     service: z.string(),
   }),
-  async run({ token: text, agentId }, { cli, service }) {
-    const { naming, token } = parseToken(text)
-    assertAgentId(agentId)
-    const registry = cli.registry(naming)
-    const { result, key, isNew } = await claimWithOwnOrNewKey(cli, (key) =>
-      redeem(registry, token, agentId, key),
-    )
-    const { did } = result
-    const made = isNew ? ' A new key was generated and stored on this machine.' : ''
+  async run({ token, agentId }, host) {
+    const { did, publicKey, keyCreated } = await host.claim(token, agentId)
+    const { origin } = host.service
+    const made = keyCreated ? ' A new key was generated and stored on this machine.' : ''
     return {
-      data: {
-        did,
-        agentId,
-        publicKey: encodeBase64(key.publicKey),
-        keyCreated: isNew,
-        service: service.origin,
-      },
-      text: `This agent is ${did}.${made} Anyone can look it up at ${service.origin}.`,
+      data: { did, agentId, publicKey, keyCreated, service: origin },
+      text: `This agent is ${did}.${made} Anyone can look it up at ${origin}.`,
     }
   },
 })

@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { certificateRows } from '../../certificate.ts'
-import { assertReference } from '../../challenge.ts'
-import { fields } from '../../output.ts'
 import { certificateResult, certificateSchema } from '../certificate-result.ts'
-import { agentReference, argumentsOf, defineTool, READS } from '../tool.ts'
+import { certificateRows } from '../certificate-rows.ts'
+import { assertReference } from '../challenge.ts'
+import { agentReference, argumentsOf, defineTool, READS } from '../define-tool.ts'
+import { fields } from '../fields.ts'
 
 /** Contract 4.1, 4.2. */
 export const lookupAgent = defineTool({
@@ -14,13 +14,13 @@ It does not prove that a caller is that agent: anyone can send a DID. For that, 
   annotations: READS,
   input: argumentsOf({ agent: agentReference() }),
   output: z.strictObject(certificateSchema),
-  async run({ agent }, { cli, service }) {
+  async run({ agent }, host) {
     assertReference(agent)
-    const lookup = await cli.registry().lookup(agent)
+    const lookup = await host.registry().lookup(agent)
     const { id, status } = lookup.certificate
     return {
-      data: certificateResult(service, lookup),
-      text: `${id} is ${status}.\n${fields(certificateRows(service, lookup))}`,
+      data: certificateResult(host.service, lookup),
+      text: `${id} is ${status}.\n${fields(certificateRows(host.service, lookup))}`,
     }
   },
 })

@@ -1,8 +1,8 @@
 import { BOUND_CHALLENGE, encodeBase64 } from '@countersign/protocol'
 import { z } from 'zod'
-import { audienceOf, challengeBytes, parseOrigin, wrongAudience } from '../../challenge.ts'
-import { Failure } from '../../errors.ts'
-import { argumentsOf, defineTool, type McpContext } from '../tool.ts'
+import { audienceOf, challengeBytes, parseOrigin, wrongAudience } from '../challenge.ts'
+import { argumentsOf, defineTool, type ToolHost } from '../define-tool.ts'
+import { Failure } from '../failure.ts'
 import { visible } from '../untrusted.ts'
 
 /** Contract 4.3, the agent's side. */
@@ -40,7 +40,7 @@ It signs only if the two origins match, so that another site cannot relay a chal
     const message = challengeBytes(challenge)
     const named = audienceIn(challenge, context)
     if (named !== null && named !== audience) throw wrongAudience(named, audience)
-    const key = await context.cli.ownKey()
+    const key = await context.signer()
     const publicKey = encodeBase64(key.publicKey)
     const signature = encodeBase64(await key.sign(message))
     const whose =
@@ -53,7 +53,7 @@ It signs only if the two origins match, so that another site cannot relay a chal
 })
 
 /** @returns the audience; null for a plain challenge that the operator allows. @throws Failure NOT_A_CHALLENGE */
-function audienceIn(challenge: string, { allowPlainChallenges }: McpContext): string | null {
+function audienceIn(challenge: string, { allowPlainChallenges }: ToolHost): string | null {
   const audience = audienceOf(challenge)
   if (audience !== null) return audience
   if (!BOUND_CHALLENGE.test(challenge) && allowPlainChallenges) return assertPlain(challenge)
@@ -71,7 +71,7 @@ function assertPlain(challenge: string): null {
   )
 }
 
-function assertAllowed(audience: string, { audiences }: McpContext): string {
+function assertAllowed(audience: string, { audiences }: ToolHost): string {
   if (audiences.length === 0 || audiences.includes(audience)) return audience
   throw new Failure(
     'WRONG_AUDIENCE',

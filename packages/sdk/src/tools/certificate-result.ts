@@ -1,7 +1,7 @@
 import { AGENT_STATUSES } from '@countersign/protocol'
-import type { Lookup } from '@countersign/sdk'
 import { z } from 'zod'
-import { certificateUrl } from '../certificate.ts'
+import type { Lookup } from '../responses/types.ts'
+import { certificateUrl } from './certificate-rows.ts'
 
 /** The output of tools for a lookup (contract 4.1). It contains no free text by others. */
 export const certificateSchema = {

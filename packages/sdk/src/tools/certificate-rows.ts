@@ -1,6 +1,7 @@
-import type { AgentKeys, AgentStatus, Lookup, Registry } from '@countersign/sdk'
-import { codeOf, Failure } from './errors.ts'
-import type { Field } from './output.ts'
+import type { Registry } from '../registry.ts'
+import type { AgentKeys, AgentStatus, Lookup } from '../responses/types.ts'
+import { codeOf, Failure } from './failure.ts'
+import type { Field } from './fields.ts'
 
 /** Each status in words. */
 export const STATUS_WORDS: Readonly<Record<AgentStatus, string>> = {

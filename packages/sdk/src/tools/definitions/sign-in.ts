@@ -1,9 +1,10 @@
-import { type Agent, type AgentSession, CountersignError } from '@countersign/sdk'
 import { z } from 'zod'
-import { Failure } from '../../errors.ts'
-import { ownAgent } from '../../own-agent.ts'
-import { parseSiteUrl } from '../../site-request.ts'
-import { argumentsOf, assertAudience, defineTool } from '../tool.ts'
+import type { Agent } from '../../agent.ts'
+import { CountersignError } from '../../errors.ts'
+import type { AgentSession } from '../../sign-in.ts'
+import { argumentsOf, assertAudience, defineTool } from '../define-tool.ts'
+import { Failure } from '../failure.ts'
+import { parseSiteUrl } from '../site-request.ts'
 
 const TIMEOUT_MS = 10_000
 
@@ -35,7 +36,7 @@ Give the address of the site's sign-in endpoint for agents, from its documentati
   async run({ endpoint }, context) {
     const url = parseSiteUrl(endpoint)
     assertAudience(url.origin, context)
-    const { agent, did } = await ownAgent(context.cli, [url.origin])
+    const { agent, did } = await context.agentFor(url.origin)
     const session = await signInAt(agent, url)
     if (session.did !== did) throw refusedBy(url, 'returned a session of another agent')
     context.sessions.set(url.origin, session)
