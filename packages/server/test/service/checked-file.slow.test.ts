@@ -72,6 +72,9 @@ test(
       await until(async () => next.output().includes('The database file has no fault'))
       await next.stop()
     }
+    const brief = await startServiceProcess(t, first.env)
+    await brief.stop()
+    assert.ok(existsSync(mark), 'the last check still counts')
     const killed = await startServiceProcess(t, first.env)
     await killed.stop('SIGKILL')
     assert.equal(existsSync(mark), false)

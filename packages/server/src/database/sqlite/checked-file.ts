@@ -2,6 +2,9 @@ import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:
 import { Worker } from 'node:worker_threads'
 import { DamagedFileError } from './sqlite-damage.ts'
 
+/** A service that is restarted again and again never ends a check beside its answers. */
+const MAX_AGE_MS = 86_400_000
+
 /**
  * Remembers, in a file beside the database, that the database had no fault and how it was closed. If nothing has changed it since,
  * a start checks it beside its answers: checking a million agents with their log takes longer than all the rest of the start.
@@ -12,25 +15,31 @@ export class CheckedFile {
   readonly #mark: string
   /** Whether the database is as a service has closed it. */
   readonly isUnchanged: boolean
-  #isIntact = false
+  /** When the last check ended that found no fault, in milliseconds since 1970; null: none, or it no longer counts. */
+  #checkedAt: number | null
 
   /** Call it before the database is opened. @param file the database */
   constructor(file: string) {
     this.#file = file
     this.#mark = `${file}.checked`
-    this.isUnchanged = existsSync(this.#mark) && readFileSync(this.#mark, 'utf8') === stateOf(file)
+    const mark = existsSync(this.#mark) ? readFileSync(this.#mark, 'utf8') : ''
+    const [state, checkedAt] = mark.split('\n')
+    const age = Date.now() - Number(checkedAt)
+    this.isUnchanged = state === stateOf(file) && age >= 0 && age < MAX_AGE_MS
+    this.#checkedAt = this.isUnchanged ? Number(checkedAt) : null
     rmSync(this.#mark, { force: true })
   }
 
   /** Records that a check in this process has found no fault. */
   recordIntact(): void {
-    this.#isIntact = true
+    this.#checkedAt = Date.now()
   }
 
   /** Call it when the database is closed. */
   close(): void {
-    const state = this.#isIntact ? stateOf(this.#file) : null
-    if (state !== null) writeFileSync(this.#mark, state, { mode: 0o600 })
+    const state = this.#checkedAt === null ? null : stateOf(this.#file)
+    if (state === null) return
+    writeFileSync(this.#mark, `${state}\n${this.#checkedAt}\n`, { mode: 0o600 })
   }
 
   /**
@@ -52,7 +61,10 @@ export class CheckedFile {
       .once('exit', () => resolve('stopped'))
     const result = await promise.finally(() => stopping.removeEventListener('abort', end))
     if (result === 'stopped') return false
-    if (result !== 'intact') throw new DamagedFileError(result.fault)
+    if (result !== 'intact') {
+      this.#checkedAt = null
+      throw new DamagedFileError(result.fault)
+    }
     this.recordIntact()
     return true
   }
@@ -65,5 +77,5 @@ export type ThreadResult = 'intact' | 'stopped' | { readonly fault: string }
 function stateOf(file: string): string | null {
   const { size, mtimeNs, ino } = statSync(file, { bigint: true, throwIfNoEntry: false }) ?? {}
   if (size === undefined || existsSync(`${file}-wal`)) return null
-  return `${size} ${mtimeNs} ${ino}\n`
+  return `${size} ${mtimeNs} ${ino}`
 }
