@@ -5,7 +5,6 @@ import {
   type Naming,
   resolvableDidDocumentSchema,
 } from '@countersign/protocol'
-import { toSvg } from 'jdenticon'
 import { Type } from 'typebox'
 import { didOfAgent, type Site } from '../base/site.ts'
 import { CACHE_30_SECONDS, CACHE_ONE_DAY, REVALIDATE } from '../http/caching.ts'
@@ -138,6 +137,7 @@ export function avatarRoute(app: App, deps: ReadDeps): void {
       const { agent } = await findAgent(deps, params.agent)
       reply.type('image/svg+xml').header('content-security-policy', PICTURE_CSP)
       reply.serializer((svg: string) => svg)
+      const { toSvg } = await import('jdenticon')
       return toSvg(didOfAgent(deps.site, agent.tail), SIZE)
     },
   })
