@@ -21,6 +21,7 @@ import { cardRoute, compactCardRoute } from './card-routes.ts'
 import { continueRegrade, REGRADE_OWNER } from './changes/regrade-owner.ts'
 import { claim } from './claims/claim.ts'
 import { claimRoute, issueTokenRoutes } from './claims/claim-routes.ts'
+import type { ClaimLog } from './claims/mint.ts'
 import { clientMetadataRoute } from './client-metadata-routes.ts'
 import type { ReadDeps } from './find-agent.ts'
 import { agentsOfKeyRoute } from './keys/agents-of-key-routes.ts'
@@ -53,16 +54,18 @@ export interface AgentsPart extends OwnersPart {
 /**
  * The register of agents: claims, public reads, verification, keys, and what owners manage.
  * @param cards null: cards are JSON only
+ * @param log gives claims their places
  */
 export async function openAgents(
   context: PartDeps & ReadDeps & OwnerDeps,
   cards: CardRenderers | null,
+  log: ClaimLog,
 ): Promise<AgentsPart> {
   const { settings, db, site, metrics } = context
   const { naming } = site
   const { keyReuse, recoveryDelayMs } = settings
   const directoryKey = await openServiceKey({ db, dataDir: settings.dataDir }, 'directory')
-  const claimDeps = { ...context, naming, keyReuse }
+  const claimDeps = { ...context, naming, keyReuse, log }
   const keyDeps = { ...context, keyReuse, recoveryDelayMs }
   const pageReads = { ...context, db: db.read }
   const verify = (request: VerifyRequest) =>
