@@ -20,6 +20,7 @@ import {
   covers,
   coversEnough,
   exceedsLifetime,
+  type Replay,
   recordNonce,
   timesFault,
 } from './signature-rules.ts'
@@ -199,16 +200,28 @@ export function refuseSignature(
 
 /**
  * The second step: verifies the signature with the key that was found for it.
- * @returns a result if it does not count
+ * @returns a result if it does not count; a promise if `verify` returns one
  */
-export async function verifyWithKey(
+export function verifyWithKey(
   signature: ParsedSignature,
   key: SigningKey,
   verify: VerifyBytes,
-): Promise<VerifiedSignature | SignatureResult> {
+): VerifiedSignature | SignatureResult | Promise<VerifiedSignature | SignatureResult> {
+  const message = signedMessage(signature, key)
+  if (typeof message === 'string') return refused(message, signature.known)
+  const isValid = verify(key.publicKey, message, signature.input.signature)
+  return typeof isValid === 'boolean'
+    ? verifiedOf(signature, key, isValid)
+    : isValid.then((each) => verifiedOf(signature, key, each))
+}
+
+function verifiedOf(
+  signature: ParsedSignature,
+  key: SigningKey,
+  isValid: boolean,
+): VerifiedSignature | SignatureResult {
+  if (!isValid) return refused('bad-signature', signature.known)
   const { input, received } = signature
-  const fault = await keyOrSignatureFault(signature, key, verify)
-  if (fault !== null) return refused(fault, signature.known)
   const isCovered = covers(input, 'content-digest')
   const contentDigest = isCovered ? fieldValue(received.fields, 'content-digest') : null
   const rules = key.did === null ? signature.rules : AGENT_RULES
@@ -220,14 +233,21 @@ export async function verifyWithKey(
 /**
  * The last step: records the nonce, and compares the digest with the body, if that is visible.
  * @param nonces null: the caller detects replays itself
+ * @returns a promise if the store does
  */
-export async function checkReplayAndBody(
-  { expected, input, rules, received, key, known }: VerifiedSignature,
+export function checkReplayAndBody(
+  signature: VerifiedSignature,
   nonces: NonceStore | null,
-): Promise<SignatureResult> {
-  const { method } = received
+): SignatureResult | Promise<SignatureResult> {
+  const { expected, input, rules, received, key } = signature
   const keyid = thumbprintOf(key.publicKey)
-  const replay = await recordNonce(nonces, rules, method, input, keyid, expected.now())
+  const replay = recordNonce(nonces, rules, received.method, input, keyid, expected.now())
+  return typeof replay === 'string'
+    ? resultOf(signature, replay)
+    : replay.then((each) => resultOf(signature, each))
+}
+
+function resultOf({ received, known }: VerifiedSignature, replay: Replay): SignatureResult {
   if (replay !== 'checked' && replay !== 'unchecked') return refused(replay, known)
   const digest = digestOf(known.contentDigest, received.hasContent, received.body)
   if (digest === 'mismatch') return refused('digest', { ...known, replay })
@@ -276,32 +296,32 @@ function testKeyFault(
   return !allowTestKeys && PUBLISHED_TEST_KEYS.has(keyid) ? 'test-key' : null
 }
 
-async function keyOrSignatureFault(
+/** The signed bytes, or why the signature cannot be one by this key. */
+function signedMessage(
   { input, received }: ParsedSignature,
   { publicKey }: SigningKey,
-  verify: VerifyBytes,
-): Promise<SignatureReason | null> {
+): Uint8Array | SignatureReason {
   const { alg, keyid, components, params, signature } = input
   if (thumbprintOf(publicKey) !== keyid) return 'unknown-key'
   if (alg !== null && alg !== 'ed25519') return 'algorithm'
-  let base: string
   try {
-    base = signatureBase(received, components, params)
+    const base = signatureBase(received, components, params)
+    return signature.length === 64 ? utf8(base) : 'bad-signature'
   } catch (error) {
     if (error instanceof StructuredFieldError) return 'malformed'
     throw error
   }
-  if (signature.length !== 64) return 'bad-signature'
-  return (await verify(publicKey, utf8(base), signature)) ? null : 'bad-signature'
 }
 
 /** Thumbprints by the bytes that a lookup returned: those who cache keys return the same again. */
 const thumbprints = new WeakMap<Uint8Array, string>()
 
 function thumbprintOf(publicKey: Uint8Array): string {
-  const known = thumbprints.get(publicKey) ?? keyThumbprint(publicKey)
-  thumbprints.set(publicKey, known)
-  return known
+  const known = thumbprints.get(publicKey)
+  if (known !== undefined) return known
+  const thumbprint = keyThumbprint(publicKey)
+  thumbprints.set(publicKey, thumbprint)
+  return thumbprint
 }
 
 /** What the certificate says against an agent that holds its key. */
