@@ -4,6 +4,7 @@ import type { KeyOperations } from './measure-keys.ts'
 import { type OfflineDecisions, offlineLines } from './measure-offline.ts'
 import type { NonceMemory } from './measure-proof.ts'
 import type { Revocations } from './measure-revocations.ts'
+import { type Signing, signingLine } from './measure-signing.ts'
 import { notesFor } from './notes.ts'
 import type { Options } from './options.ts'
 import type { Measurement } from './rounds.ts'
@@ -16,6 +17,7 @@ export interface Results {
   readonly revocations: readonly Revocations[]
   readonly keys: KeyOperations | null
   readonly nonces: NonceMemory | null
+  readonly signing: Signing | null
   readonly offline: OfflineDecisions | null
   readonly footprint: Footprint | null
 }
@@ -44,7 +46,7 @@ export interface Report extends Results {
 
 /** Prints the report for people. */
 export function reportText(report: Report): string {
-  const { footprint, keys, measurements, nonces, offline, revocations, seeds } = report
+  const { footprint, keys, measurements, nonces, offline, revocations, seeds, signing } = report
   return [
     headline(report),
     '',
@@ -52,6 +54,7 @@ export function reportText(report: Report): string {
     ...(revocations.length === 0 ? [] : [...revocations.map(revocationLine), '']),
     ...(keys === null ? [] : [...keyLines(keys), '']),
     ...(nonces === null ? [] : [nonceLine(nonces), '']),
+    ...(signing === null ? [] : [signingLine(signing), '']),
     ...(offline === null ? [] : [...offlineLines(offline), '']),
     ...(footprint === null ? [] : [...footprintLines(footprint), '']),
     `database: ${report.database}`,

@@ -69,7 +69,7 @@ export function strictNames(
 ): readonly string[] {
   const names = ['@method', '@authority', '@path']
   if (hasQuery) names.push('@query')
-  if (hasContent || DIGEST_METHODS.has(method)) names.push('content-digest')
+  if (coversDigest({ method, hasContent })) names.push('content-digest')
   for (const name of COVERED_IF_PRESENT) if (fields.has(name)) names.push(name)
   names.push('signature-agent')
   for (const name of headers) if (fields.has(name)) names.push(name)
@@ -92,6 +92,14 @@ export function strictComponents(
 
 /** Methods whose signature covers a digest even of an empty body. */
 const DIGEST_METHODS = new Set(['POST', 'PUT', 'PATCH'])
+
+/** Whether a signature covers a digest of the body. */
+export function coversDigest({
+  method,
+  hasContent,
+}: Pick<CoveredParts, 'method' | 'hasContent'>): boolean {
+  return hasContent || DIGEST_METHODS.has(method)
+}
 
 /** The headers that name an agent and carry its certificate and its status, in lower case. @param idHeader the first of them */
 export function agentHeaders(idHeader: string): readonly string[] {

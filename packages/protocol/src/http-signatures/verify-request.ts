@@ -1,7 +1,7 @@
 import { parseDidOrTail } from '../did.ts'
 import { utf8 } from '../encoding.ts'
 import type { Naming } from '../naming.ts'
-import { keyThumbprint } from '../public-key.ts'
+import { cachedThumbprint } from '../public-key.ts'
 import { agentHeaders, signatureBase, singletonHeaders } from './components.ts'
 import { matchesContentDigest, parseContentDigest } from './content-digest.ts'
 import {
@@ -240,7 +240,7 @@ export function checkReplayAndBody(
   nonces: NonceStore | null,
 ): SignatureResult | Promise<SignatureResult> {
   const { expected, input, rules, received, key } = signature
-  const keyid = thumbprintOf(key.publicKey)
+  const keyid = cachedThumbprint(key.publicKey)
   const replay = recordNonce(nonces, rules, received.method, input, keyid, expected.now())
   return typeof replay === 'string'
     ? resultOf(signature, replay)
@@ -302,7 +302,7 @@ function signedMessage(
   { publicKey }: SigningKey,
 ): Uint8Array | SignatureReason {
   const { alg, keyid, components, params, signature } = input
-  if (thumbprintOf(publicKey) !== keyid) return 'unknown-key'
+  if (cachedThumbprint(publicKey) !== keyid) return 'unknown-key'
   if (alg !== null && alg !== 'ed25519') return 'algorithm'
   try {
     const base = signatureBase(received, components, params)
@@ -311,17 +311,6 @@ function signedMessage(
     if (error instanceof StructuredFieldError) return 'malformed'
     throw error
   }
-}
-
-/** Thumbprints by the bytes that a lookup returned: those who cache keys return the same again. */
-const thumbprints = new WeakMap<Uint8Array, string>()
-
-function thumbprintOf(publicKey: Uint8Array): string {
-  const known = thumbprints.get(publicKey)
-  if (known !== undefined) return known
-  const thumbprint = keyThumbprint(publicKey)
-  thumbprints.set(publicKey, thumbprint)
-  return thumbprint
 }
 
 /** What the certificate says against an agent that holds its key. */
