@@ -12,6 +12,7 @@ import { measureOffline } from './measure-offline.ts'
 import { measureNonces, measureProof } from './measure-proof.ts'
 import { measurePublic } from './measure-public.ts'
 import { measureScale } from './measure-scale.ts'
+import { measureSigning } from './measure-signing.ts'
 import { measureTransactions } from './measure-transactions.ts'
 import type { Options } from './options.ts'
 import type { Report, Results, SeedReport } from './report.ts'
@@ -81,11 +82,12 @@ async function measureAll(bench: Bench, options: Options, seed: Seed): Promise<R
   ]
   const keys = options.parts.has('keys') ? await measureKeys(bench, options, seed) : null
   const nonces = options.parts.has('nonces') ? await measureNonces(bench) : null
+  const signing = options.parts.has('signing') ? await measureSigning(bench) : null
   const offline = options.parts.has('offline') ? await measureOffline(bench, options) : null
   const followers = options.parts.has('followers') ? await measureFollowers(bench, options) : null
   const { measurements, revocations } = await measureScale(bench, options, requestSamples)
   const all = [...alone, ...measurements]
-  return { measurements: all, revocations, keys, nonces, offline, followers, footprint }
+  return { measurements: all, revocations, keys, nonces, signing, offline, followers, footprint }
 }
 
 /** The settings that differ from the defaults. */

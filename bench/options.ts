@@ -5,11 +5,19 @@ import { SCENARIO_NAMES, type ScenarioName } from './scenarios.ts'
 
 /** The values of `--only`: one measurement, or start-up and memory together. */
 type Part = ScenarioName | (typeof OTHERS)[number]
-const OTHERS = ['keys', 'nonces', 'revocation', 'offline', 'followers', 'footprint'] as const
+const OTHERS = [
+  'keys',
+  'nonces',
+  'signing',
+  'revocation',
+  'offline',
+  'followers',
+  'footprint',
+] as const
 const PARTS: readonly Part[] = [...SCENARIO_NAMES, ...OTHERS]
 /** `--only proof`: everything about signed requests. */
 const PROOF: readonly Part[] = PARTS.filter(
-  (name) => name.startsWith('proof-') || name === 'nonces',
+  (name) => name.startsWith('proof-') || name === 'nonces' || name === 'signing',
 )
 
 export type Generator = 'wrk' | 'autocannon'

@@ -5,6 +5,7 @@ import type { KeyOperations } from './measure-keys.ts'
 import { type OfflineDecisions, offlineLines } from './measure-offline.ts'
 import type { NonceMemory } from './measure-proof.ts'
 import type { Revocations } from './measure-revocations.ts'
+import { type Signing, signingLine } from './measure-signing.ts'
 import { notesFor } from './notes.ts'
 import type { Options } from './options.ts'
 import type { Measurement } from './rounds.ts'
@@ -17,6 +18,7 @@ export interface Results {
   readonly revocations: readonly Revocations[]
   readonly keys: KeyOperations | null
   readonly nonces: NonceMemory | null
+  readonly signing: Signing | null
   readonly offline: OfflineDecisions | null
   readonly followers: readonly FollowerLoad[] | null
   readonly footprint: Footprint | null
@@ -46,7 +48,8 @@ export interface Report extends Results {
 
 /** Prints the report for people. */
 export function reportText(report: Report): string {
-  const { followers, footprint, keys, measurements, nonces, offline, revocations, seeds } = report
+  const { followers, footprint, keys, measurements, nonces, offline, revocations, seeds, signing } =
+    report
   return [
     headline(report),
     '',
@@ -54,6 +57,7 @@ export function reportText(report: Report): string {
     ...(revocations.length === 0 ? [] : [...revocations.map(revocationLine), '']),
     ...(keys === null ? [] : [...keyLines(keys), '']),
     ...(nonces === null ? [] : [nonceLine(nonces), '']),
+    ...(signing === null ? [] : [signingLine(signing), '']),
     ...(offline === null ? [] : [...offlineLines(offline), '']),
     ...(followers === null ? [] : [...followerLines(followers), '']),
     ...(footprint === null ? [] : [...footprintLines(footprint), '']),
