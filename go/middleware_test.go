@@ -128,6 +128,7 @@ func TestRulesOfThePolicy(t *testing.T) {
 		"another method": {`{"levels": {"unverified": "deny"}, "identityMethods": ["bankid"]}`, "active", "in-person", 403, "provider-not-accepted"},
 		"young":          {`{"minimumKeyAgeSeconds": 2592000}`, "active", "in-person", 200, ""},
 		"hidden":         {`{"refusal": {"status": 404}, "deny": ["7Xk2mPqR9sTvWyZaBcDeFgHj"]}`, "active", "in-person", 404, ""},
+		"every path":     {`{"routes": [{"path": "/*", "levels": {"verified": "deny"}}]}`, "active", "in-person", 403, "owner-verified"},
 		"a route":        {`{"routes": [{"path": "/orders", "levels": {"verified": "deny"}}]}`, "active", "in-person", 403, "owner-verified"},
 		"shadow":         {`{"mode": "shadow", "deny": ["7Xk2mPqR9sTvWyZaBcDeFgHj"]}`, "active", "in-person", 200, ""},
 	} {
