@@ -86,6 +86,21 @@ func TestAlteredRequestsAreRefused(t *testing.T) {
 	}
 }
 
+func TestWhatStandsBeforeTheGateSeesTheRequestAsItCame(t *testing.T) {
+	site := newSite(t, requireProof, nil)
+	inner := site.Config.Handler
+	var forged string
+	site.Config.Handler = http.HandlerFunc(func(response http.ResponseWriter, request *http.Request) {
+		inner.ServeHTTP(response, request)
+		forged = request.Header.Get("X-ServiceID-Proof")
+	})
+	request := site.signed(t, "GET", "/", "")
+	request.Header.Set("X-ServiceID-Proof", "forged")
+	if status, _, _ := site.send(t, request); status != 200 || forged != "forged" {
+		t.Error(status, forged)
+	}
+}
+
 func TestTheHeaderAloneProvesNothing(t *testing.T) {
 	site := newSite(t, requireProof, nil)
 	request := site.request(t, "GET", "/", "")
