@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { dirname, join } from 'node:path'
 import { before, test } from 'node:test'
 import { signingAgent } from '../packages/gateway/test/support/signing.ts'
+import { packGo } from '../tools/published/pack-go.ts'
 import { decidedHere, mistakesHere, withoutRequestId } from './support/decided-here.ts'
 import { blocksOf } from './support/doc-page.ts'
 import { startGuardedSite } from './support/express-gateway.ts'
@@ -10,7 +11,7 @@ import { freeAddress, GoHome } from './support/go.ts'
 import { logInfo, untilLogged } from './support/log-client.ts'
 import { type DecisionCase, decisionCases, mistakeCases } from './support/policy-cases.ts'
 import { run } from './support/run.ts'
-import { ROOT, startTestService, type TestService } from './support/service.ts'
+import { ROOT, startTestService, type TestService, tempDir } from './support/service.ts'
 import { needs } from './support/tools.ts'
 
 const GO = needs('go')
@@ -194,6 +195,10 @@ test(
     )
   },
 )
+
+test('the same sources give the same module', () => {
+  assert.deepEqual(packGo(tempDir(t)), packGo(tempDir(t)))
+})
 
 /** The same name and key id with another key. */
 function otherKey(verifierKey: string): string {
