@@ -188,6 +188,22 @@ func TestRequestsThatCannotBeSigned(t *testing.T) {
 	}
 }
 
+func TestAudiencesOfAnAgentAreSecure(t *testing.T) {
+	registry, _ := NewRegistry("https://id.example", RegistryOptions{})
+	key, _ := GenerateKey()
+	for _, audience := range []string{"http://shop.example", "https://shop.example/path", "https://Shop.example", "shop.example", ""} {
+		if _, err := NewAgent(registry, key, AgentOptions{Audiences: []string{audience}}); !errors.Is(err, &Error{Code: CodeInvalidArgument}) {
+			t.Error(audience, err)
+		}
+	}
+	if _, err := NewAgent(registry, key, AgentOptions{Audiences: []string{"http://localhost:3000/"}}); err != nil {
+		t.Error(err)
+	}
+	if _, err := NewAgent(registry, key, AgentOptions{DID: "acme:agent:7Xk2mPqR9sTvWyZaBcDeFgHj"}); err == nil {
+		t.Error("a DID of another service")
+	}
+}
+
 func TestKeyFiles(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "keys", "agent.pem")
 	if _, err := KeyFromFile(path); !errors.Is(err, &Error{Code: CodeNoKey}) {

@@ -2,6 +2,7 @@ package countersign
 
 import (
 	"errors"
+	"math"
 	"regexp"
 	"time"
 )
@@ -162,8 +163,8 @@ func VerifyStaple(token string, options TokenOptions) (*Staple, error) {
 	thumbprint, _ := claims.object("cnf").text("jkt")
 	status, _ := claims.text("agentStatus")
 	grade, _ := claims.text("grade")
-	issued, isIssued := claims.integer("iat", 0, maxTime)
-	expires, isExpires := claims.integer("exp", 0, maxTime)
+	issued, isIssued := claims.integer("iat", 0, math.MaxFloat64)
+	expires, isExpires := claims.integer("exp", 0, math.MaxFloat64)
 	feed, isFeed := feedIn(claims)
 	if !anyDIDPattern.MatchString(did) || !key32Pattern.MatchString(thumbprint) || !isStatus(status) || !isGrade(grade) ||
 		!isIssued || !isExpires || !isFeed {
@@ -188,9 +189,6 @@ func VerifyStatusList(token, issuer, uri string, options TokenOptions) (*StatusL
 	}
 	return verifyStatusList(parsed, issuer, uri, keys, options.now())
 }
-
-// The latest time that is read, in Unix seconds: the year 9999.
-const maxTime = 253_402_300_799
 
 func checkIssuers(issuers map[string]*KeySet) error {
 	for issuer, keys := range issuers {
@@ -235,8 +233,8 @@ func certificateOf(issuer string, parsed *jws) (*Certificate, error) {
 		!readNullable(claims, "identityMethod", &found.IdentityMethod) || !readNullable(claims, "assurance", &found.Assurance) {
 		return nil, otherClaims
 	}
-	switch found.Assurance {
-	case "", "low", "substantial", "high":
+	switch claims.members["assurance"] {
+	case nil, "low", "substantial", "high":
 	default:
 		return nil, otherClaims
 	}
@@ -273,18 +271,18 @@ var errClaim = errors.New("another claim")
 
 func (c *Certificate) readNumbers(claims *jsonObject) error {
 	status := claims.object("status").object("status_list")
-	issued, isIssued := claims.integer("iat", 0, maxTime)
-	expires, isExpires := claims.integer("exp", 0, maxTime)
+	issued, isIssued := claims.integer("iat", 0, math.MaxFloat64)
+	expires, isExpires := claims.integer("exp", 0, math.MaxFloat64)
 	uri, isURI := status.text("uri")
-	idx, isIdx := status.integer("idx", 0, maxSafeInteger)
-	version, isVersion := claims.integer("policyVersion", -maxSafeInteger, maxSafeInteger)
+	idx, isIdx := status.integer("idx", 0, math.MaxFloat64)
+	version, isVersion := claims.integer("policyVersion", -math.MaxFloat64, math.MaxFloat64)
 	sequence, isSequence := claims.integer("keySequence", 1, maxKeySequence)
 	if !isIssued || !isExpires || !isURI || !isIdx || !isVersion || !isSequence {
 		return errClaim
 	}
 	if claims.has("log") {
 		origin, isOrigin := claims.object("log").text("origin")
-		index, isIndex := claims.object("log").integer("index", 0, maxSafeInteger)
+		index, isIndex := claims.object("log").integer("index", 0, math.MaxFloat64)
 		if !isOrigin || !isIndex {
 			return errClaim
 		}
@@ -310,7 +308,7 @@ func feedIn(claims *jsonObject) (*FeedPosition, bool) {
 		return nil, true
 	}
 	epoch, isEpoch := claims.object("feed").text("epoch")
-	n, isN := claims.object("feed").integer("n", 0, maxSafeInteger)
+	n, isN := claims.object("feed").integer("n", 0, math.MaxFloat64)
 	return &FeedPosition{epoch, n}, isEpoch && isN
 }
 

@@ -48,24 +48,53 @@ func (o *jsonObject) integer(name string, least, most float64) (int64, bool) {
 	if !ok || number != math.Trunc(number) || !(number >= least && number <= most) {
 		return 0, false
 	}
-	return int64(number), true
+	// What is larger than this is no index of anything.
+	return int64(math.Max(-maxSafeInteger-1, math.Min(number, maxSafeInteger+1))), true
 }
 
 // The largest integer that every JSON parser reads exactly.
 const maxSafeInteger = 1<<53 - 1
 
-// parseJSON parses JSON (RFC 8259) in UTF-8 without a byte order mark, nested at most 32 levels deep, without lone surrogates.
-// Of repeated members the last one counts, as in JavaScript and Python; see jsonObject.repeated.
+// parseJSON parses JSON (RFC 8259) in UTF-8 without a byte order mark, nested at most 32 levels deep.
+// Half of a character, such as \ud800, becomes U+FFFD. Of repeated members the last one counts, as in JavaScript and Python; see jsonObject.repeated.
 //
 // The result is a *jsonObject, []any, string, float64 (infinite beyond its range), bool or nil.
 func parseJSON(data []byte) (any, error) {
 	// encoding/json replaces what is not UTF-8, and tokens are only read of what is JSON as a whole.
-	if !utf8.Valid(data) || !json.Valid(data) || hasLoneSurrogate(data) {
+	if !utf8.Valid(data) || !json.Valid(data) {
 		return nil, errNotJSON
 	}
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.UseNumber()
-	return readJSONValue(decoder, maxJSONDepth)
+	value, err := readJSONValue(decoder)
+	if err != nil || isDeeperThan(value, maxJSONDepth) {
+		return nil, errNotJSON
+	}
+	return value, nil
+}
+
+// isDeeperThan looks at what is left: of a member that was repeated, only the last value counts.
+func isDeeperThan(value any, levels int) bool {
+	var inner []any
+	switch value := value.(type) {
+	case *jsonObject:
+		for _, each := range value.members {
+			inner = append(inner, each)
+		}
+	case []any:
+		inner = value
+	default:
+		return false
+	}
+	if levels == 0 {
+		return true
+	}
+	for _, each := range inner {
+		if isDeeperThan(each, levels-1) {
+			return true
+		}
+	}
+	return false
 }
 
 // parseJSONObject is parseJSON of what must be an object.
@@ -81,20 +110,17 @@ func parseJSONObject(data []byte) (*jsonObject, error) {
 	return object, nil
 }
 
-func readJSONValue(decoder *json.Decoder, levels int) (any, error) {
+func readJSONValue(decoder *json.Decoder) (any, error) {
 	token, err := decoder.Token()
 	if err != nil {
 		return nil, errNotJSON
 	}
 	switch value := token.(type) {
 	case json.Delim:
-		if levels == 0 {
-			return nil, errNotJSON
-		}
 		if value == '{' {
-			return readJSONObject(decoder, levels-1)
+			return readJSONObject(decoder)
 		}
-		return readJSONArray(decoder, levels-1)
+		return readJSONArray(decoder)
 	case json.Number:
 		// Beyond the range of a double, the number is infinite with an error that does not matter.
 		number, _ := strconv.ParseFloat(value.String(), 64)
@@ -104,7 +130,7 @@ func readJSONValue(decoder *json.Decoder, levels int) (any, error) {
 	}
 }
 
-func readJSONObject(decoder *json.Decoder, levels int) (any, error) {
+func readJSONObject(decoder *json.Decoder) (any, error) {
 	object := &jsonObject{members: map[string]any{}}
 	for decoder.More() {
 		token, err := decoder.Token()
@@ -112,7 +138,7 @@ func readJSONObject(decoder *json.Decoder, levels int) (any, error) {
 		if err != nil || !ok {
 			return nil, errNotJSON
 		}
-		value, err := readJSONValue(decoder, levels)
+		value, err := readJSONValue(decoder)
 		if err != nil {
 			return nil, err
 		}
@@ -127,10 +153,10 @@ func readJSONObject(decoder *json.Decoder, levels int) (any, error) {
 	return object, err
 }
 
-func readJSONArray(decoder *json.Decoder, levels int) (any, error) {
+func readJSONArray(decoder *json.Decoder) (any, error) {
 	values := []any{}
 	for decoder.More() {
-		value, err := readJSONValue(decoder, levels)
+		value, err := readJSONValue(decoder)
 		if err != nil {
 			return nil, err
 		}
@@ -138,40 +164,4 @@ func readJSONArray(decoder *json.Decoder, levels int) (any, error) {
 	}
 	_, err := decoder.Token()
 	return values, err
-}
-
-// hasLoneSurrogate reports whether a text in valid JSON has an escape of half a character, which encoding/json replaces.
-func hasLoneSurrogate(data []byte) bool {
-	for i := 0; i < len(data); i++ {
-		if data[i] != '\\' {
-			continue
-		}
-		unit := escapedUnit(data[i:])
-		if unit < 0 {
-			i++ // An escape of one letter.
-			continue
-		}
-		i += 5
-		if unit < 0xd800 || unit > 0xdfff {
-			continue
-		}
-		low := escapedUnit(data[i+1:])
-		if unit > 0xdbff || low < 0xdc00 || low > 0xdfff {
-			return true
-		}
-		i += 6
-	}
-	return false
-}
-
-// escapedUnit returns the UTF-16 code unit of an escape at the beginning of data; -1 if there is none.
-func escapedUnit(data []byte) int {
-	if len(data) < 6 || data[0] != '\\' || data[1] != 'u' {
-		return -1
-	}
-	unit, err := strconv.ParseUint(string(data[2:6]), 16, 16)
-	if err != nil {
-		return -1
-	}
-	return int(unit)
 }

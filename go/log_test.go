@@ -150,6 +150,12 @@ func TestNoteVectors(t *testing.T) {
 			t.Errorf("%q", malformed)
 		}
 	}
+	other := newTestLog(t, "log.example")
+	text := "other.example\n" + strings.SplitN(note, "\n", 2)[1]
+	text = text[:strings.Index(text, "\n\n")+1]
+	if _, err := OpenCheckpoint(text+"\n"+other.signatureLine(noteEd25519, nil, []byte(text)), other.vkey(noteEd25519)); err == nil {
+		t.Error("the checkpoint of another log")
+	}
 	witness, ok := parseVerifierKey(file.Cosignature.VerifierKey)
 	cosigned, isNote := parseNote(file.Cosignature.Note)
 	at, found := cosigned.cosignedAt(witness)
@@ -266,6 +272,11 @@ func TestKeyProofs(t *testing.T) {
 		if _, err := VerifyKeyProof(refused.proof, refused.key, refused.policy); !errors.Is(err, &Error{Code: CodeInvalidProof}) {
 			t.Error(name, err)
 		}
+	}
+
+	spaced := &testLog{log.key, log.name, []string{strings.Replace(log.entries[2], ",", ", ", 1)}}
+	if _, err := VerifyKeyProof(spaced.proof(0), key, logged); !errors.Is(err, &Error{Code: CodeInvalidProof}) {
+		t.Error("an entry that is not canonical", err)
 	}
 
 	witnessed := policy("log " + log.vkey(noteEd25519) + "\nwitness w " + witness.vkey(noteCosignature) + "\ngroup g 1 w\nquorum g\n")

@@ -86,6 +86,21 @@ func TestAlteredRequestsAreRefused(t *testing.T) {
 	}
 }
 
+func TestWhatStandsBeforeTheGateSeesTheRequestAsItCame(t *testing.T) {
+	site := newSite(t, requireProof, nil)
+	inner := site.Config.Handler
+	var forged string
+	site.Config.Handler = http.HandlerFunc(func(response http.ResponseWriter, request *http.Request) {
+		inner.ServeHTTP(response, request)
+		forged = request.Header.Get("X-ServiceID-Proof")
+	})
+	request := site.signed(t, "GET", "/", "")
+	request.Header.Set("X-ServiceID-Proof", "forged")
+	if status, _, _ := site.send(t, request); status != 200 || forged != "forged" {
+		t.Error(status, forged)
+	}
+}
+
 func TestTheHeaderAloneProvesNothing(t *testing.T) {
 	site := newSite(t, requireProof, nil)
 	request := site.request(t, "GET", "/", "")
@@ -128,6 +143,7 @@ func TestRulesOfThePolicy(t *testing.T) {
 		"another method": {`{"levels": {"unverified": "deny"}, "identityMethods": ["bankid"]}`, "active", "in-person", 403, "provider-not-accepted"},
 		"young":          {`{"minimumKeyAgeSeconds": 2592000}`, "active", "in-person", 200, ""},
 		"hidden":         {`{"refusal": {"status": 404}, "deny": ["7Xk2mPqR9sTvWyZaBcDeFgHj"]}`, "active", "in-person", 404, ""},
+		"every path":     {`{"routes": [{"path": "/*", "levels": {"verified": "deny"}}]}`, "active", "in-person", 403, "owner-verified"},
 		"a route":        {`{"routes": [{"path": "/orders", "levels": {"verified": "deny"}}]}`, "active", "in-person", 403, "owner-verified"},
 		"shadow":         {`{"mode": "shadow", "deny": ["7Xk2mPqR9sTvWyZaBcDeFgHj"]}`, "active", "in-person", 200, ""},
 	} {

@@ -122,7 +122,7 @@ func (n signedNote) by(key noteKey) [][]byte {
 	return found
 }
 
-// isSignedBy reports whether a key of Ed25519 has signed the note. If it has several signatures by the key, all of them verify.
+// isSignedBy reports whether a key of the kind noteEd25519 has signed the note. If it has several signatures by the key, all of them verify.
 func (n signedNote) isSignedBy(key noteKey) bool {
 	signatures := n.by(key)
 	for _, each := range signatures {
@@ -130,7 +130,7 @@ func (n signedNote) isSignedBy(key noteKey) bool {
 			return false
 		}
 	}
-	return key.kind == noteEd25519 && len(signatures) > 0
+	return len(signatures) > 0
 }
 
 // cosignedAt returns the newest time, in Unix seconds, at which a witness cosigned the note; false if there is no cosignature by this

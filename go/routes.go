@@ -45,7 +45,11 @@ func comparablePath(path string) (string, bool) {
 // isRoutePath reports whether a text is /exact or /prefix/* with a comparable path.
 func isRoutePath(text string) bool {
 	_, ok := comparablePath(text)
-	return ok && routePathPattern.MatchString(strings.TrimSuffix(text, "/*"))
+	base := text
+	if strings.HasSuffix(text, "/*") {
+		base = strings.TrimSuffix(text, "*")
+	}
+	return ok && routePathPattern.MatchString(base)
 }
 
 // matchesRoute reports whether a comparable path is one of a route. Ignores a slash at the end, because many servers do.

@@ -2,13 +2,16 @@ import assert from 'node:assert/strict'
 import { dirname, join } from 'node:path'
 import { before, test } from 'node:test'
 import { signingAgent } from '../packages/gateway/test/support/signing.ts'
+import { packGo } from '../tools/published/pack-go.ts'
+import { decidedHere, mistakesHere, withoutRequestId } from './support/decided-here.ts'
 import { blocksOf } from './support/doc-page.ts'
 import { startGuardedSite } from './support/express-gateway.ts'
 import { fileCleanup } from './support/file-cleanup.ts'
 import { freeAddress, GoHome } from './support/go.ts'
 import { logInfo, untilLogged } from './support/log-client.ts'
+import { type DecisionCase, decisionCases, mistakeCases } from './support/policy-cases.ts'
 import { run } from './support/run.ts'
-import { ROOT, startTestService, type TestService } from './support/service.ts'
+import { ROOT, startTestService, type TestService, tempDir } from './support/service.ts'
 import { needs } from './support/tools.ts'
 
 const GO = needs('go')
@@ -32,6 +35,59 @@ test('the module is formatted, passes go vet and its tests with the vectors', GO
   assert.equal(code, 0, stdout + stderr)
   assert.match(stdout, /^--- PASS: TestEveryVectorFileIsRunOrListed/m)
 })
+
+test('Go and TypeScript agree about 1,000 requests and policies', GO, async () => {
+  const decisions = decisionCases(2_500).map(withoutDirectories).filter(isInGo).slice(0, 1_000)
+  const mistakes = mistakeCases(1_500).map(withoutDirectories).filter(isReadAlike).slice(0, 1_000)
+  assert.deepEqual([decisions.length, mistakes.length], [1_000, 1_000])
+  const answers = await home.compare([
+    ...decisions.map((each) => ({ kind: 'decision', ...each })),
+    ...mistakes.map((each) => ({ kind: 'mistakes', ...each })),
+  ])
+  const comparable = (value: unknown) => JSON.parse(withoutRequestId(JSON.stringify(value)))
+  for (const [i, each] of decisions.entries()) {
+    const here = comparable(decidedHere(each))
+    assert.deepEqual(comparable(answers[i]), here, JSON.stringify(each))
+  }
+  for (const [i, each] of mistakes.entries()) {
+    assert.deepEqual(answers[decisions.length + i], mistakesHere(each), JSON.stringify(each))
+  }
+  // The cases reach what they are for.
+  const actions = new Set(decisions.map((each) => decidedHere(each).decision.action))
+  assert.deepEqual([...actions].toSorted(), ['allow', 'deny', 'flag', 'limit'])
+  assert.ok(mistakes.filter((each) => mistakesHere(each).length > 0).length > 300)
+})
+
+/** A case without `directories` of the policy and sessions, which the module does not have. */
+function withoutDirectories<T extends { policy: unknown }>(each: T): T {
+  if (typeof each.policy !== 'object' || each.policy === null) return each
+  const { directories: _, ...policy } = each.policy as Record<string, unknown>
+  return { ...each, policy: Array.isArray(each.policy) ? each.policy : policy, sessions: false }
+}
+
+/** Whether a case is about what the module has: no callers of sessions and directories, and no letters beyond ASCII in paths. */
+function isInGo({ caller, result, policy, target }: DecisionCase): boolean {
+  const agent = result?.kind === 'answered' ? result.agent : result?.last?.agent
+  return (
+    ['none', 'unreadable', 'signature-invalid', 'named'].includes(caller.kind) &&
+    !(caller.kind === 'named' && caller.proof === 'session') &&
+    // Go has the empty text for null.
+    agent?.identityMethod !== '' &&
+    !/%[89a-f]/i.test(target) &&
+    isReadAlike({ policy })
+  )
+}
+
+/** Whether a policy is JSON without fields that Go refuses by name, and without texts that Go cannot have. */
+function isReadAlike({ policy }: Pick<DecisionCase, 'policy'>): boolean {
+  try {
+    const text = JSON.stringify(policy)
+    return !/"(?:directories|trust|offline|requireLogged)":|%[89a-f]|\\ud[89a-f]/i.test(text)
+  } catch {
+    // A circle.
+    return false
+  }
+}
 
 /** The blocks of docs/go.md that are run, by the heading above them. */
 function programs(names: Readonly<Record<string, string>>): Map<string, string> {
@@ -139,6 +195,10 @@ test(
     )
   },
 )
+
+test('the same sources give the same module', () => {
+  assert.deepEqual(packGo(tempDir(t)), packGo(tempDir(t)))
+})
 
 /** The same name and key id with another key. */
 function otherKey(verifierKey: string): string {

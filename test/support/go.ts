@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { freePort } from './ports.ts'
 import { BASE_ENV, run } from './run.ts'
@@ -56,6 +56,23 @@ export class GoHome {
     await this.run(cwd, 'go', 'build', '-o', 'program')
     await this.run(cwd, 'go', 'vet')
     return join(cwd, 'program')
+  }
+
+  /**
+   * Asks the Go module, by `TestCrossLanguage` of its tests.
+   * @param cases of one kind each, as go/crosslanguage_test.go reads them
+   * @returns the answers
+   */
+  async compare(cases: readonly object[]): Promise<unknown[]> {
+    const [given, answers] = [join(this.dir, 'cases'), join(this.dir, 'answers')]
+    writeFileSync(given, cases.map((each) => `${JSON.stringify(each)}\n`).join(''))
+    const env = { ...this.env, COUNTERSIGN_CASES: given, COUNTERSIGN_ANSWERS: answers }
+    const args = ['test', '-count=1', '-run', '^TestCrossLanguage$', '.']
+    const { code, stdout, stderr } = await run('go', args, env, '', {}, join(ROOT, 'go'))
+    assert.equal(code, 0, stdout + stderr)
+    const lines = readFileSync(answers, 'utf8').trimEnd().split('\n')
+    assert.equal(lines.length, cases.length)
+    return lines.map((line) => JSON.parse(line))
   }
 
   /** Starts a program that serves at an address, until the test ends. @param origin where it answers */

@@ -49,7 +49,7 @@ export const BARS: readonly {
   { within: /^packages\/server\/src\//, mostFiles: 535, mostLines: 58_900 },
   // The list of parts, and what registers, runs and closes them.
   { within: /^packages\/server\/src\/service\/[^/]+\.ts$/, mostLines: 700 },
-  { within: /^packages\/[a-z]+\/src\//, mostLines: 105_000 },
+  { within: /^packages\/[a-z]+\/src\//, mostLines: 106_500 },
 ]
 
 /** Files with a name of one pattern, and what they may not import (specifiers, type imports included). */
