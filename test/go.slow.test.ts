@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { before, test } from 'node:test'
+import { ed25519 } from '@noble/curves/ed25519.js'
 import sodium from 'sodium-native'
 import { signingAgent } from '../packages/gateway/test/support/signing.ts'
 import { packGo } from '../tools/published/pack-go.ts'
@@ -104,12 +105,35 @@ function signatureCases(count: number) {
       () => addOrder(signature),
       () => [point.copy(publicKey), point.copy(signature), signature.fill(0, 32)],
     ]
-    changes[i % changes.length]?.()
+    changes[i % (changes.length + 1)]?.()
+    if (i % (changes.length + 1) === changes.length) {
+      forge(random, message, publicKey, signature)
+    }
     const [publicKeyHex, messageHex, signatureHex] = [publicKey, message, signature].map((each) =>
       each.toString('hex'),
     ) as [string, string, string]
     return { publicKeyHex, messageHex, signatureHex }
   })
+}
+
+/** A signature whose equation holds without the checks: with R of small order, or in every eighth case by a key of mixed order. */
+function forge(random: Buffer, message: Buffer, publicKey: Buffer, signature: Buffer): void {
+  const little = (bytes: Uint8Array) => BigInt(`0x${Buffer.from(bytes).reverse().toString('hex')}`)
+  const scalar = little(random.subarray(0, 31))
+  const small = ed25519.Point.fromHex(
+    'c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a',
+  )
+  const isMixed = (random[50] as number) % 2 === 0
+  const own = ed25519.Point.BASE.multiply(scalar)
+  const key = isMixed ? own.add(small) : own
+  const nonce = isMixed ? scalar + 1n : 0n
+  const r = isMixed ? ed25519.Point.BASE.multiply(nonce) : ed25519.Point.ZERO
+  const input = Buffer.concat([r.toBytes(), key.toBytes(), message])
+  const k = little(createHash('sha512').update(input).digest()) % ORDER
+  const s = ((nonce + k * scalar) % ORDER).toString(16).padStart(64, '0')
+  publicKey.set(key.toBytes())
+  signature.set(r.toBytes())
+  Buffer.from(s, 'hex').reverse().copy(signature, 32)
 }
 
 /** The same S modulo the order, in another encoding. */
