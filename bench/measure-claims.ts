@@ -1,7 +1,7 @@
 import { strictEqual } from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { type HttpRequest, sendRequest } from './http-exchange.ts'
+import { type HttpRequest, type HttpResponse, sendRequest } from './http-exchange.ts'
 import { firstLines } from './lines.ts'
 import { runScript } from './load.ts'
 import type { ClaimTask } from './load-claims.ts'
@@ -13,7 +13,14 @@ import { type ClaimScenario, SCENARIOS } from './scenarios.ts'
 import type { Seed } from './seed.ts'
 import { type ClaimSeed, prepareClaims } from './seed-claims.ts'
 import type { SendResult } from './send-requests.ts'
-import { type Bench, type System, startBefore, startCountersign, startNaive } from './systems.ts'
+import {
+  type Bench,
+  type System,
+  startBare,
+  startBefore,
+  startCountersign,
+  startNaive,
+} from './systems.ts'
 
 /** Prepared claims per second of load. A faster service ends its round early. */
 const PREPARED_PER_SECOND = 16_000
@@ -54,29 +61,32 @@ async function measureOne(
   const countersign = await startCountersign(bench, claims, [ready], settings)
   const before = await startBefore(bench, claims, [ready], settings)
   const naive = await startNaive(bench, claims.database, [agentRequest(seed)])
+  const sample = await checkClaims(countersign.port, first)
+  await checkClaims(naive.port, first)
+  if (before) await checkClaims(before.port, first)
+  const bare = await startBare(bench, sample, ready, 'claim', join(dir, 'bare.db'))
   const targets = [
-    await targetOf(bench, options, claims, first, 'countersign', countersign),
-    await targetOf(bench, options, claims, first, 'naive', naive),
+    await targetOf(bench, options, claims, 'ceiling', bare),
+    await targetOf(bench, options, claims, 'countersign', countersign),
+    await targetOf(bench, options, claims, 'naive', naive),
   ]
-  if (before) targets.push(await targetOf(bench, options, claims, first, 'before', before))
+  if (before) targets.push(await targetOf(bench, options, claims, 'before', before))
   const measurement = await measureRounds(bench, scenario, targets, options.rounds)
   await countersign.stop()
   await before?.stop()
   await naive.stop()
+  await bare.stop()
   rmSync(dir, { recursive: true, force: true })
   return measurement
 }
 
-/** Checks that a claim succeeds only once, and that the new agent can be looked up. */
 async function targetOf(
   { scope, machine }: Bench,
   options: Options,
   claims: ClaimSeed,
-  first: readonly string[],
   system: System,
   { pid, port }: ServerProcess,
 ): Promise<Target> {
-  await checkClaims(port, first)
   let from = SAMPLE_SIZE
   const load = async (lasting: number): Promise<SendResult> => {
     const task: ClaimTask = {
@@ -97,11 +107,12 @@ async function targetOf(
   return { system, pids: [pid], load: () => load(options.seconds) }
 }
 
-/** Measures claims. Each is made once and waits for the disk. */
-async function checkClaims(port: number, bodies: readonly string[]): Promise<void> {
+/** Checks that a claim succeeds only once, and that the new agent can be looked up. @returns a response to one that succeeds */
+async function checkClaims(port: number, bodies: readonly string[]): Promise<HttpResponse> {
+  let claimed: HttpResponse | null = null
   for (const body of bodies) {
     const claim = claimRequest(body)
-    const claimed = await sendRequest(port, claim)
+    claimed = await sendRequest(port, claim)
     strictEqual(claimed.status, 200, `${claimed.body}`)
     const { success, svcDid } = JSON.parse(`${claimed.body}`)
     strictEqual(success, true)
@@ -109,6 +120,7 @@ async function checkClaims(port: number, bodies: readonly string[]): Promise<voi
     strictEqual(lookup.status, 200, `${lookup.body}`)
     strictEqual((await sendRequest(port, claim)).status, 410)
   }
+  return claimed as HttpResponse
 }
 
 function agentRequest(seed: Seed): HttpRequest {

@@ -146,12 +146,16 @@ export async function startNaive(
 /** Headers that node:http adds itself. */
 const NODE_HEADERS = ['date', 'connection', 'keep-alive']
 
-/** Starts a bare server that sends the same response as the given one. */
+/**
+ * Starts a bare server that sends the same response as the given one.
+ * @param database a file to be made, for claims
+ */
 export async function startBare(
   bench: Bench,
   sample: HttpResponse,
   until: HttpRequest,
   work: BareTask['work'],
+  database?: string,
 ): Promise<ServerProcess> {
   const port = await freePort()
   const pairs = Array.from({ length: sample.rawHeaders.length / 2 }, (_, i) =>
@@ -164,6 +168,7 @@ export async function startBare(
     body: sample.body.toString('base64'),
     keepAliveMs: Number(/timeout=(\d+)/.exec(keepAlive ?? '')?.[1] ?? 5) * 1000,
     work,
+    ...(database !== undefined && { database }),
   }
   const args = [fileURLToPath(import.meta.resolve('./bare.ts')), JSON.stringify(task)]
   return startServer(bench.scope, { args, env: {}, port, core: core(bench), until: [until] })

@@ -39,7 +39,7 @@ test('the bench measures three systems without an error, prints JSON alone, and 
     assert.ok(perSecond.countersign && perSecond.countersign > 0)
     const { kind } = SCENARIOS[name as keyof typeof SCENARIOS]
     assert.equal(ratioToNaive === null, kind === 'transaction' || kind === 'issue', name)
-    assert.equal(ratioToCeiling === null, kind === 'claim' || kind === 'transaction', name)
+    assert.equal(ratioToCeiling === null, kind === 'transaction', name)
   }
   assert.ok(footprint && footprint.startUp.readyMs > 0)
   assertNothingButSeedsIn(dir)
@@ -82,7 +82,7 @@ test('the bench measures on a durable PostgreSQL', async (t) => {
   )
   for (const { name, perSecond, aims } of measurements) {
     assert.ok(perSecond.countersign && perSecond.countersign > 0)
-    assert.equal(aims[0]?.atLeast, 20_000, name)
+    assert.equal(aims[0]?.atLeast, name === 'claim' ? 0.8 : 20_000, name)
   }
   assert.ok(footprint && footprint.startUp.readyMs > 0)
   assertNothingButSeedsIn(dir)
