@@ -160,8 +160,7 @@ test('cloudflare-worker: the Worker admits only verified agents', EXAMPLE, async
   const ORIGIN = await newOrigin()
   const example = await installExample(t, 'cloudflare-worker', service, ['gateway'])
   const args = ['wrangler', 'dev', '--ip', '127.0.0.1', '--port', new URL(ORIGIN).port]
-  const settings = ['--var', `SERVICE:${service.url}`, '--var', `ORIGIN:${ORIGIN}`]
-  await example.start('npx', [...args, ...settings], { ORIGIN })
+  await example.start('npx', [...args, '--var', `ORIGIN:${ORIGIN}`], { ORIGIN })
   // The first signed request is a POST, and is admitted as it is: Durable Objects know every nonce from the first one on.
   const early = await newAgent(service, ORIGIN)
   const post = await early.sign(`${ORIGIN}/orders`, POST)
