@@ -88,10 +88,20 @@ def _metadata() -> bytes:
         f"License: {licence.group(1) if licence else ''}",
         f"Requires-Python: {_field('requires-python')}",
         *(f"Requires-Dist: {each}" for each in re.findall('"([^"]*)"', dependencies.group(1) if dependencies else "")),
+        *_extras(manifest),
         "Description-Content-Type: text/markdown",
     ]
     readme = (_HOME / "README.md").read_bytes()
     return "\n".join(lines).encode("utf-8") + b"\n\n" + readme
+
+
+def _extras(manifest: str) -> List[str]:
+    _, _, section = manifest.partition("\n[project.optional-dependencies]\n")
+    lines: List[str] = []
+    for name, packages in re.findall(r'^([a-z]+) = \[(.*)\]$', section.partition("\n[")[0], re.MULTILINE):
+        lines.append(f"Provides-Extra: {name}")
+        lines.extend(f'Requires-Dist: {each}; extra == "{name}"' for each in re.findall('"([^"]*)"', packages))
+    return lines
 
 
 def _field(name: str) -> str:

@@ -87,6 +87,8 @@ test('the agent of docs/agents.md signs in at the site of docs/relying-parties.m
   const [, did] = /^I am (svc:agent:\w{24})\nWelcome, \1\n$/.exec(printed) ?? assert.fail(printed)
   const { status } = await json(`${service.url}/api/agents/${did}`)
   assert.equal(status, 'active')
+  // It starts again with the token that is used up.
+  assert.equal(await shell.run(`CLAIM_TOKEN=${token} SITE=${origin} node agent.mjs`), printed)
 })
 
 /** Runs the server of the page in a process of its own. @returns its origin */

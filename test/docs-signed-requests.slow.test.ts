@@ -1,17 +1,18 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { copyFileSync, writeFileSync } from 'node:fs'
+import { copyFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { before, test } from 'node:test'
-import { type CertifiedCli, certifiedCli } from '../packages/cli/test/support/cli.ts'
+import { type CertifiedCli, COUNTERSIGN, certifiedCli } from '../packages/cli/test/support/cli.ts'
 import { DocPage } from './support/doc-page.ts'
 import { type Admitted, startGuardedSite } from './support/express-gateway.ts'
 import { fileCleanup } from './support/file-cleanup.ts'
-import { run, startTestService } from './support/service.ts'
+import { ROOT, run, startTestService } from './support/service.ts'
 import { allOf, needs } from './support/tools.ts'
 
 const PAGE = new DocPage('docs/signed-requests.md', import.meta.filename)
-const SHELL = PAGE.take('Sign a request', 'sh')
+const [SHELL = '', COMMAND = ''] = PAGE.takeEach('Sign a request', 'sh')
+const TYPESCRIPT = PAGE.take('Sign a request', 'js')
 const PYTHON = PAGE.take('Sign a request', 'python')
 
 const cleanup = fileCleanup()
@@ -39,6 +40,19 @@ test(
     await assertAdmitted('python3', ['sign.py'])
   },
 )
+
+test('a gateway admits what the SDK signs, which asks for its DID by itself', async () => {
+  symlinkSync(join(ROOT, 'node_modules'), join(cli.home, 'node_modules'))
+  writeFileSync(join(cli.home, 'sign.mjs'), TYPESCRIPT)
+  await assertAdmitted(process.execPath, ['sign.mjs'])
+})
+
+test('a gateway admits what the command signs', async () => {
+  // npx would take the package from the service.
+  const command = /^npx -y \S+\.tgz (fetch .*)$/s.exec(COMMAND)?.[1] ?? assert.fail(COMMAND)
+  const program = `"${process.execPath}" "${COUNTERSIGN}" ${command}`
+  await assertAdmitted('bash', ['-euo', 'pipefail', '-c', program])
+})
 
 test('every block that the page assigns to this test was run', () => PAGE.assertAllTaken())
 

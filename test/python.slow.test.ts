@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { cpSync, existsSync } from 'node:fs'
+import { cpSync, existsSync, globSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { before, test } from 'node:test'
 import { decide, outcomeOf, strictest } from '../packages/gateway/src/decision/decide.ts'
@@ -21,7 +21,7 @@ import {
 } from './support/policy-cases.ts'
 import { pythonFor, startPythonSite } from './support/python.ts'
 import { ROOT, run, startTestService, type TestService, tempDir } from './support/service.ts'
-import { needs } from './support/tools.ts'
+import { allOf, needs } from './support/tools.ts'
 
 const PYTHON = pythonFor('cryptography')
 
@@ -246,6 +246,72 @@ test('the package passes mypy --strict', needs('mypy'), async () => {
   const args = ['--strict', '--config-file', settings, '--cache-dir', tempDir(t), sources]
   const { code, stdout, stderr } = await run('mypy', args)
   assert.equal(code, 0, stdout + stderr)
+})
+
+/** What a user writes: every field of a result has a type. */
+const TYPED_PROGRAM = `
+from typing import List, Optional
+
+import countersign
+from countersign import Agent, AgentKey, Card, Lookup, Registry, Verification
+from countersign.requests import signing_session
+
+registry: Registry = Registry("https://id.example")
+agent = Agent(registry, AgentKey.generate(), audiences=["https://shop.example"], unlisted="plain")
+lookup: Lookup = registry.lookup("svc:agent:x")
+status: str = lookup["certificate"]["status"]
+level: Optional[str] = lookup["owner"]["identityMethod"]
+card: Card = registry.card("svc:agent:x")
+handles: List[str] = [each["handleOrDomain"] for each in card["channels"]]
+sequence: int = agent.whoami()["keySequence"] + registry.keys("svc:agent:x")["keySequence"]
+step = registry.grade("svc:agent:x")["next"]
+better: str = "" if step is None else step["step"]
+proven: Verification = registry.verify("k", "c", "s")
+did: str = proven["agent"]["did"]
+changed: str = agent.rotate(AgentKey.generate())["keyChangedAt"]
+states: List[str] = [key["state"] for key in agent.report_key()["keys"]]
+version: str = countersign.__version__
+with signing_session(agent) as session:
+    session.get("https://shop.example")
+`
+
+test(
+  'a program that uses the installed package passes mypy --strict, and its mistakes do not',
+  allOf(needs('mypy'), PYTHON.options),
+  async () => {
+    const dir = tempDir(t)
+    const [wheel] = packPython(dir).map(({ file }) => join(dir, file)) as [string]
+    const ran = async (command: string, ...args: string[]) => {
+      const { code, stdout, stderr } = await run(command, args, {}, '', {}, dir)
+      return { code, text: stdout + stderr }
+    }
+    assert.equal((await ran(PYTHON.path, '-m', 'venv', '--without-pip', 'venv')).code, 0)
+    const [packages = ''] = globSync('venv/lib/python*/site-packages', { cwd: dir })
+    await ran(PYTHON.path, '-m', 'zipfile', '-e', wheel, packages)
+    const check = (program: string) => {
+      writeFileSync(join(dir, 'program.py'), program)
+      const args = ['--strict', '--ignore-missing-imports', '--python-executable']
+      return ran('mypy', ...args, join(dir, 'venv/bin/python'), 'program.py')
+    }
+    const { code, text } = await check(TYPED_PROGRAM)
+    assert.equal(code, 0, text)
+    const wrong = TYPED_PROGRAM.replace('["status"]', '["state"]')
+    assert.match((await check(wrong)).text, /TypedDict "Certificate" has no key "state"/)
+  },
+)
+
+test('the wheel declares its extras and the package its version', PYTHON.options, async () => {
+  const dir = tempDir(t)
+  const [{ file, version } = assert.fail('no wheel')] = packPython(dir)
+  await run(PYTHON.path, ['-m', 'zipfile', '-e', join(dir, file), join(dir, 'target')])
+  const script = `import countersign, importlib.metadata as m
+print(countersign.__version__, sorted(m.metadata("countersign").get_all("Provides-Extra")))
+print([each for each in m.requires("countersign") if "extra" in each])`
+  const { stdout, stderr } = await run(PYTHON.path, ['-c', script], {
+    PYTHONPATH: join(dir, 'target'),
+  })
+  const extras = `['requests>=2.28; extra == "requests"', 'httpx>=0.23; extra == "httpx"', 'anyio>=3; extra == "httpx"']`
+  assert.equal(stdout, `${version} ['httpx', 'requests']\n${extras}\n`, stderr)
 })
 
 const SAME_FILES = `

@@ -15,11 +15,16 @@ export interface DocBlock {
   /** The heading above it. */
   readonly heading: string
   readonly language: string
+  /** The name of its tab; null if it is none. */
+  readonly tab: string | null
   /** Without the fences. */
   readonly text: string
   /** Null if the page has no marker for it. */
   readonly fate: Fate | null
 }
+
+/** A block whose end was not read yet. */
+type OpenBlock = Pick<DocBlock, 'line' | 'language' | 'tab'> & { fence: string; text: string }
 
 const MARK = /^ *<!-- (blocks: )?(run by|not run:) (.+) -->$/
 
@@ -33,21 +38,21 @@ export function blocksOf(page: string): DocBlock[] {
   let heading = ''
   let usual: Fate | null = null
   let next: Fate | null = null
-  let open: { line: number; language: string; fence: string; text: string } | null = null
+  let open: OpenBlock | null = null
   const lines = readFileSync(join(ROOT, page), 'utf8').split('\n')
   for (const [index, line] of lines.entries()) {
     if (open !== null) {
       if (line.trim() !== open.fence) open.text += `${line}\n`
       else {
-        const { line: at, language, text } = open
-        blocks.push({ line: at, heading, language, text, fate: next ?? usual })
+        const { fence: _, ...block }: OpenBlock = open
+        blocks.push({ ...block, heading, fate: next ?? usual })
         open = next = null
       }
       continue
     }
-    const [, fence, language = ''] = /^ *(`{3,})(\S*)/.exec(line) ?? []
+    const [, fence, language = '', tab = null] = /^ *(`{3,})(\S*)(?: tab="(.*?)")?/.exec(line) ?? []
     const [, all, kind, about = ''] = MARK.exec(line) ?? []
-    if (fence !== undefined) open = { line: index + 1, language, fence, text: '' }
+    if (fence !== undefined) open = { line: index + 1, language, tab, fence, text: '' }
     else if (kind !== undefined) {
       const fate: Fate =
         kind === 'run by' ? { kind: 'run', test: about } : { kind: 'not run', reason: about }
@@ -85,10 +90,12 @@ export class DocPage {
     return found.map(({ text }) => text).join('')
   }
 
-  /** The texts of the blocks under a heading, one by one. */
-  takeEach(heading: string): string[] {
-    this.take(heading)
-    return this.#mine.filter((each) => each.heading === heading).map(({ text }) => text)
+  /** The texts of the blocks under a heading, one by one, optionally only those in one language. */
+  takeEach(heading: string, language?: string): string[] {
+    this.take(heading, language)
+    return this.#mine
+      .filter((each) => each.heading === heading && (language ?? each.language) === each.language)
+      .map(({ text }) => text)
   }
 
   /** Asserts that every block was taken. Call it at the end of the test file. */

@@ -77,9 +77,21 @@ function metadataOf(manifest: string): Buffer {
     `License: ${/^license = \{ text = "(.*)" \}$/m.exec(manifest)?.[1]}`,
     `Requires-Python: ${stringOf(manifest, 'requires-python')}`,
     ...[...dependencies.matchAll(/"([^"]*)"/g)].map(([, each]) => `Requires-Dist: ${each}`),
+    ...extrasOf(manifest),
     'Description-Content-Type: text/markdown',
   ]
   return Buffer.from(`${lines.join('\n')}\n\n${readFileSync(join(HOME, 'README.md'), 'utf8')}`)
+}
+
+function extrasOf(manifest: string): string[] {
+  const [, section = ''] = manifest.split('\n[project.optional-dependencies]\n')
+  const [lines = ''] = section.split('\n[')
+  return [...lines.matchAll(/^([a-z]+) = \[(.*)\]$/gm)].flatMap(([, name, packages = '']) => [
+    `Provides-Extra: ${name}`,
+    ...[...packages.matchAll(/"([^"]*)"/g)].map(
+      ([, each]) => `Requires-Dist: ${each}; extra == "${name}"`,
+    ),
+  ])
 }
 
 /** A field of `[project]`: those that are read here have one line each. */

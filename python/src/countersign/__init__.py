@@ -16,18 +16,26 @@ from .errors import CountersignError
 from .keys import AgentKey, default_key_file
 from .nonces import MemoryNonceStore, NonceStore, UsedNonce
 from .registry import Registry
+from .results import AgentKeys, AgentObject, Card, Grade, Lookup, Verification
 from .sessions import AgentSignIn, ChallengeStore, MemoryChallengeStore, SessionClaims
 from .status import StatusFollower
 from .verification import RequestVerifier, SignatureResult, SigningKey
 from .verify_request import verify_request
 
+__version__ = "0.1.0"
+
 __all__ = [
     "Agent",
     "AgentKey",
+    "AgentKeys",
+    "AgentObject",
     "AgentSignIn",
     "Answer",
+    "Card",
     "ChallengeStore",
     "CountersignError",
+    "Grade",
+    "Lookup",
     "MemoryChallengeStore",
     "MemoryNonceStore",
     "NonceStore",
@@ -40,8 +48,10 @@ __all__ = [
     "SigningKey",
     "StatusFollower",
     "UsedNonce",
+    "Verification",
     "VerifiedCertificate",
     "VerifiedStaple",
+    "__version__",
     "default_key_file",
     "verify_certificate",
     "verify_request",

@@ -9,7 +9,7 @@ import threading
 import time
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
-from typing import Any, Callable, Dict, Iterable, List, Literal, Mapping, Optional, Tuple, Union
+from typing import Any, Callable, Dict, Iterable, List, Literal, Mapping, Optional, Tuple, Union, cast
 from urllib.parse import quote
 
 from ._ed25519 import thumbprint
@@ -34,6 +34,7 @@ from ._urls import is_loopback, is_origin, parse_url
 from .errors import CountersignError
 from .keys import AgentKey
 from .registry import Registry
+from .results import AgentKeys, AgentObject, Rotated
 
 #: How long a signature is valid, in seconds.
 SIGNATURE_LIFETIME = 60
@@ -197,17 +198,19 @@ class Agent:
         self._did = str(claimed[self._naming.did_field])
         return self._did
 
-    def whoami(self) -> Dict[str, Any]:
+    def whoami(self) -> AgentObject:
         """The agent object of this agent, found by its DID or, if that is not known, by its key.
 
         :raises CountersignError: ``NOT_FOUND`` if the key has no certificate
         """
         agent = self.registry.agent(self._did or self.public_key)
         if self._did is None:
-            self._did = str(agent[self._naming.did_field])
+            if "did" not in agent:
+                raise CountersignError("PROTOCOL", "The response is not that of a Countersign service.")
+            self._did = agent["did"]
         return agent
 
-    def rotate(self, new_key: AgentKey) -> Dict[str, Any]:
+    def rotate(self, new_key: AgentKey) -> Rotated:
         """Replaces the key of this agent, at once; this object continues with the new key.
 
         Store the new key before the call. If the response is lost, call it again with the same key.
@@ -216,7 +219,7 @@ class Agent:
             ``KEY_ALREADY_CLAIMED`` if the new key was used before
         """
         did = self._require_did()
-        current = self.whoami()
+        current: Mapping[str, Any] = self.whoami()
         if current["publicKey"] != new_key.public_key:
             if current["publicKey"] != self.public_key:
                 raise CountersignError("UNUSABLE_KEY", f"{did} has another key than this agent.")
@@ -234,12 +237,12 @@ class Agent:
             current = self.registry.call("POST", f"/api/v1/agent/{quote(did, safe='')}/keys", body)
         self._key = new_key
         return {
-            self._naming.did_field: did,
+            "did": did,
             "keySequence": current["keySequence"],
             "keyChangedAt": current["keyChangedAt"],
         }
 
-    def report_key(self) -> Dict[str, Any]:
+    def report_key(self) -> AgentKeys:
         """Reports the key of this object as compromised: it verifies nowhere any more, and agents that have it are suspended.
 
         Works for a key that the DID has or had, whatever its status. This cannot be undone.
@@ -250,7 +253,7 @@ class Agent:
         did = self._require_did()
         own = self._key.thumbprint
         path = f"/api/v1/agent/{quote(did, safe='')}/keys"
-        keys = self.registry.call("GET", path)["keys"]
+        keys = self.registry.keys(did)["keys"]
         sequences = [int(key["sequence"]) for key in keys if key["keyThumbprint"] == own]
         if not sequences:
             raise CountersignError("UNUSABLE_KEY", f"{did} has never had the key of this agent.")
@@ -258,7 +261,7 @@ class Agent:
         message = self._key_operation("compromised", did, sequences[-1], (own, "-"), issued_at)
         signature = _base64(self._key.sign(message))
         body = {"sequence": sequences[-1], "issuedAt": issued_at, "signature": signature}
-        return self.registry.call("POST", f"{path}/compromised", body)
+        return cast(AgentKeys, self.registry.with_did(self.registry.call("POST", f"{path}/compromised", body)))
 
     def answer(self, challenge: str, audience: str) -> Answer:
         """Answers a challenge ``svc-challenge-v1:<audience>:<nonce>`` if its audience is the site that this agent talks to.

@@ -7,13 +7,14 @@ import re
 import socket
 import urllib.error
 import urllib.request
-from typing import Any, Dict, Mapping, Optional, Tuple
+from typing import Any, Dict, Mapping, Optional, Tuple, cast
 from urllib.parse import quote
 
 from ._bounded_map import BoundedMap
 from ._naming import Naming
 from ._urls import is_origin
 from .errors import CountersignError
+from .results import AgentKeys, AgentObject, Card, Grade, Lookup, Verification
 
 _MAX_BYTES = 1024 * 1024
 # Agents whose key sequence is remembered.
@@ -51,25 +52,29 @@ class Registry:
         self.timeout = timeout
         self._key_sequences: "BoundedMap[str, int]" = BoundedMap(_MAX_AGENTS)
 
-    def lookup(self, agent: str) -> Dict[str, Any]:
+    def lookup(self, agent: str) -> Lookup:
         """The certificate of an agent and how its owner is verified (contract 4.1).
 
         :param agent: a DID, its tail, or a public key in base64
         :raises CountersignError: ``NOT_FOUND``, ``VALIDATION_ERROR``, ``NETWORK``
         """
-        return self.call("GET", f"/api/v1/agent/{quote(agent, safe='')}")
+        return cast(Lookup, self.call("GET", f"/api/v1/agent/{quote(agent, safe='')}"))
 
-    def agent(self, agent: str) -> Dict[str, Any]:
-        """The agent object: name, status, current key, channels (contract 4.5). Errors as :meth:`lookup`."""
-        return self.call("GET", f"/api/agents/{quote(agent, safe='')}")
+    def agent(self, agent: str) -> AgentObject:
+        """The agent object: name, status, current key, channels (contract 4.7). Errors as :meth:`lookup`."""
+        return cast(AgentObject, self._read(f"/api/agents/{quote(agent, safe='')}"))
 
-    def card(self, agent: str) -> Dict[str, Any]:
+    def card(self, agent: str) -> Card:
         """The agent card (contract 2.4). Errors as :meth:`lookup`."""
-        return self.call("GET", f"/api/agents/{quote(agent, safe='')}/card")
+        return cast(Card, self._read(f"/api/agents/{quote(agent, safe='')}/card"))
 
-    def grade(self, agent: str) -> Dict[str, Any]:
+    def grade(self, agent: str) -> Grade:
         """The grade and the evidence that it rests on. Errors as :meth:`lookup`."""
-        return self.call("GET", f"/api/agents/{quote(agent, safe='')}/grade")
+        return cast(Grade, self._read(f"/api/agents/{quote(agent, safe='')}/grade"))
+
+    def keys(self, agent: str) -> AgentKeys:
+        """The keys of an agent, former and current, and its pending recovery. Errors as :meth:`lookup`."""
+        return cast(AgentKeys, self._read(f"/api/v1/agent/{quote(agent, safe='')}/keys"))
 
     def certificate(self, agent: str) -> str:
         """The signed certificate of an active agent: a JWT for ``verify_certificate``. Errors as :meth:`lookup`;
@@ -82,7 +87,7 @@ class Registry:
 
     def verify(
         self, public_key: str, challenge: str, signature: str, did: Optional[str] = None
-    ) -> Dict[str, Any]:
+    ) -> Verification:
         """Verifies an answer to a challenge (contract 4.3).
 
         :param public_key: 32 bytes in base64
@@ -94,7 +99,19 @@ class Registry:
         body = {"publicKey": public_key, "challenge": challenge, "signature": signature}
         if did is not None:
             body[self.naming.did_field] = did
-        return self.call("POST", "/api/v1/agent/verify", body)
+        answer = self.call("POST", "/api/v1/agent/verify", body)
+        agent = answer.get("agent")
+        if isinstance(agent, dict):
+            answer = {**answer, "agent": self.with_did(agent)}
+        return cast(Verification, answer)
+
+    def with_did(self, answer: Dict[str, Any]) -> Dict[str, Any]:
+        """An answer with the DID as ``did``, whatever the short name of the service."""
+        field = self.naming.did_field
+        return {**answer, "did": answer[field]} if field in answer else answer
+
+    def _read(self, path: str) -> Dict[str, Any]:
+        return self.with_did(self.call("GET", path))
 
     def record_key_sequence(self, did: str, sequence: int) -> bool:
         """Records the number of an agent's key. ``False`` if this object has seen a higher one: what has the lower number is

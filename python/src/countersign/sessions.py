@@ -24,6 +24,7 @@ from ._urls import is_origin
 from .errors import CountersignError
 from .nonces import NonceStore, UsedNonce, challenge_of
 from .registry import Registry
+from .results import Verification
 
 #: How long an agent may take to answer a challenge, in seconds.
 CHALLENGE_SECONDS = 60
@@ -137,7 +138,7 @@ class AgentSignIn:
         audience: str,
         secret: Union[Secret, Sequence[Secret]],
         session_seconds: float = 900,
-        admit: Optional[Callable[[Mapping[str, Any]], bool]] = None,
+        admit: Optional[Callable[[Verification], bool]] = None,
         store: Optional[ChallengeStore] = None,
         nonces: Optional[NonceStore] = None,
         now: Callable[[], float] = time.time,
@@ -202,7 +203,7 @@ class AgentSignIn:
             admitted = verification["verified"] is True
             if not admitted or not (self._admit is None or self._admit(verification)):
                 raise CountersignError("NOT_ADMITTED", "This site does not admit this agent.")
-            proven = str(verification["agent"][self.registry.naming.did_field])
+            proven = str(verification["agent"]["did"])
             agent = self.registry.agent(proven)
             sequence = int(agent["keySequence"])
             is_current = self.registry.record_key_sequence(proven, sequence)

@@ -1,3 +1,7 @@
+import { spawn } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { constants, tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { encodeBase64, namingFor } from '@countersign/protocol'
 import type { Command } from 'commander'
 import { Failure } from '../errors.ts'
@@ -5,11 +9,18 @@ import type { Invocation } from '../invocation.ts'
 import type { MockAgent } from '../mock/agents.ts'
 import type { MockIssuer } from '../mock/issuer.ts'
 import type { Mock } from '../mock/serve.ts'
+import { untilStarterEnds } from '../mock/starter.ts'
 import { jsonText } from '../output.ts'
 
 const HELP = `
-The first output is JSON with the address and the agents: their states, DIDs and private keys, with a certificate for each
-key. The agents and keys are the same at each start. It listens on loopback only, and ends on SIGINT or SIGTERM.
+Runs a command with the mock, and ends with it and its exit code:
+  $ countersign mock -- npm test
+The command finds the address in COUNTERSIGN_URL, and in COUNTERSIGN_MOCK the path of a file with what is described below.
+
+Without a command, the first output is JSON with the address and the agents: their states, DIDs and private keys, with a
+certificate for each key. It ends on SIGINT or SIGTERM, and with the process that has started it.
+
+The agents and keys are the same at each start. It listens on loopback only.
 Everyone knows these keys. Never claim a certificate of a real service with them.`
 
 interface MockFlags {
@@ -23,23 +34,69 @@ export function mockCommand(program: Command, cli: Invocation): void {
   program
     .command('mock')
     .description('serve sample agents in every state, with their keys, for tests of sites')
+    .argument('[command...]', 'after --: a command to run, such as npm test')
     .option('--port <port>', 'the port on 127.0.0.1; 0: any free port', '0')
     .option('--short-name <name>', 'the short name of the deployment (default: svc)')
     .option('--id-header <name>', 'the identification header (default: ServiceID)')
     .addHelpText('after', HELP)
-    .action((flags: MockFlags) => mock(flags, cli))
+    .action((command: readonly string[], flags: MockFlags) => mock(command, flags, cli))
 }
 
-async function mock({ port, shortName, idHeader }: MockFlags, cli: Invocation): Promise<void> {
+async function mock(
+  command: readonly string[],
+  { port, shortName, idHeader }: MockFlags,
+  cli: Invocation,
+): Promise<void> {
   // Loaded on demand, so that the other commands start faster.
   const { serveMock } = await import('../mock/serve.ts')
   const options = { port: portOf(port), naming: namesOf(shortName, idHeader), now: cli.io.now }
-  const stopped = cli.io.untilSignalled()
+  const stopped = Promise.race([cli.io.untilSignalled(), untilStarterEnds(cli.io.env)])
   const serving = await serveMock(options)
-  const result = await resultOf(serving)
-  cli.print(result, jsonText(result, 2))
-  await stopped
-  await serving.close()
+  try {
+    const result = await resultOf(serving)
+    if (command.length > 0) {
+      cli.exitCode = await runWith(command, result, stopped, cli)
+      return
+    }
+    cli.print(result, jsonText(result, 2))
+    await stopped
+  } finally {
+    await serving.close()
+  }
+}
+
+/**
+ * Runs a command that finds the mock in its environment.
+ * @param stopped ends the command
+ * @returns its exit code, as shells write that of a signal
+ * @throws Failure USAGE if it cannot be started
+ */
+async function runWith(
+  [program = '', ...args]: readonly string[],
+  result: { readonly url: string },
+  stopped: Promise<void>,
+  { io }: Invocation,
+): Promise<number> {
+  const dir = await mkdtemp(join(tmpdir(), 'countersign-mock-'))
+  const file = join(dir, 'mock.json')
+  try {
+    await writeFile(file, jsonText(result, 2))
+    const env = { ...io.env, COUNTERSIGN_URL: result.url, COUNTERSIGN_MOCK: file }
+    // On Windows, npm is a script, which only a shell runs.
+    const shell = process.platform === 'win32'
+    const child = spawn(program, args, { env, cwd: io.cwd, shell, stdio: 'inherit' })
+    stopped.then(() => child.kill())
+    return await new Promise((resolve, reject) => {
+      child.once('error', (cause) => {
+        reject(new Failure('USAGE', `${program} cannot be started: ${cause.message}`, { cause }))
+      })
+      child.once('exit', (code, signal) => {
+        resolve(code ?? 128 + (signal === null ? 0 : constants.signals[signal]))
+      })
+    })
+  } finally {
+    await rm(dir, { recursive: true, force: true })
+  }
 }
 
 function portOf(text: string): number {
