@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { before, test } from 'node:test'
 import { Agent, newKey, Registry } from '@countersign/sdk'
+import { unverify } from './support/agents.ts'
 import {
   downloadWheel,
   EXAMPLE,
@@ -15,7 +17,7 @@ import { freePort } from './support/ports.ts'
 import { pythonFor } from './support/python.ts'
 import type { CommandResult } from './support/run.ts'
 import { ROOT, startTestService, type TestService } from './support/service.ts'
-import { allOf } from './support/tools.ts'
+import { allOf, needs } from './support/tools.ts'
 
 const cleanup = fileCleanup()
 const all = cleanup
@@ -28,18 +30,18 @@ before(async () => {
   service = await startTestService(all)
   elsewhere = await startTestService(all)
 })
-async function newToken(at: TestService): Promise<string> {
-  return at.operator.issueToken(await at.operator.addVerifiedOwner())
+async function newToken(at: TestService, owner?: number): Promise<string> {
+  return at.operator.issueToken(owner ?? (await at.operator.addVerifiedOwner()))
 }
 
 /** An agent in this process. */
-async function newAgent(at: TestService, origin: string): Promise<Agent> {
+async function newAgent(at: TestService, origin: string, owner?: number): Promise<Agent> {
   const agent = new Agent({
     registry: new Registry(at.url),
     signer: await newKey(),
     audiences: [origin],
   })
-  await agent.claim(await newToken(at))
+  await agent.claim(await newToken(at, owner))
   return agent
 }
 
@@ -195,6 +197,10 @@ test('nextjs: the route admits only verified agents, the page everyone', EXAMPLE
   show('nextjs', line)
 })
 
+function rubyHas(library: string): boolean {
+  return spawnSync('ruby', ['-r', library, '-e', '']).status === 0
+}
+
 const FASTAPI = pythonFor('fastapi', 'uvicorn', 'cryptography')
 
 test('fastapi: only verified agents are admitted', allOf(EXAMPLE, FASTAPI.options), async (t) => {
@@ -207,6 +213,35 @@ test('fastapi: only verified agents are admitted', allOf(EXAMPLE, FASTAPI.option
   assert.deepEqual([status, JSON.parse(text)], [201, { item: 'lamp', orderedBy: agent.did }])
   show('fastapi', line)
 })
+
+const WEBRICK = { skip: rubyHas('webrick') ? false : 'Ruby has no webrick (Debian: ruby-webrick)' }
+
+test(
+  'ruby: only verified agents are admitted',
+  allOf(EXAMPLE, needs('ruby'), WEBRICK),
+  async (t) => {
+    const ORIGIN = await newOrigin()
+    const example = await installExample(t, 'ruby', service, [])
+    const { stop } = await example.start('ruby', ['site.rb'], { ORIGIN })
+    const { status, text, line, agent } = await assertGuarded(ORIGIN, '/orders', POST)
+    assert.deepEqual([status, JSON.parse(text)], [201, { item: 'lamp', orderedBy: agent.did }])
+    const send = async (request: Request, body = POST.body) =>
+      (await fetch(request.clone(), { method: 'POST', body })).status
+    const copied = await agent.sign(`${ORIGIN}/orders?a=%2F`, POST)
+    assert.deepEqual(
+      [await send(copied, '{"item":"desk"}'), await send(copied), await send(copied)],
+      [401, 201, 401],
+    )
+    await stop()
+    await example.start('ruby', ['site.rb'], { ORIGIN })
+    assert.equal(await send(copied), 401, 'a restart forgets no signature')
+    const owner = await service.operator.addVerifiedOwner()
+    const other = await newAgent(service, ORIGIN, owner)
+    await unverify(service, owner, other.did as string)
+    assert.equal((await other.fetch(`${ORIGIN}/orders`, POST)).status, 403)
+    show('ruby', line)
+  },
+)
 
 const HTTPX = pythonFor('httpx', 'cryptography')
 
