@@ -13,10 +13,12 @@ import {
   startModel,
 } from './support/examples.ts'
 import { fileCleanup } from './support/file-cleanup.ts'
+import { assign, createIssuer } from './support/grant-world.ts'
 import { freePort } from './support/ports.ts'
 import { pythonFor } from './support/python.ts'
 import type { CommandResult } from './support/run.ts'
 import { ROOT, startTestService, type TestService } from './support/service.ts'
+import { signIn } from './support/signed-in.ts'
 import { allOf, needs } from './support/tools.ts'
 
 const cleanup = fileCleanup()
@@ -197,6 +199,48 @@ test('nextjs: the route admits only verified agents, the page everyone', EXAMPLE
   show('nextjs', line)
 })
 
+test(
+  'oauth: an agent whose issuer is registered gets a token, every other is refused',
+  EXAMPLE,
+  async (t) => {
+    const ISSUER = await newOrigin()
+    const example = await installExample(t, 'oauth', service, ['sdk'])
+    const owner = await signIn(service, await service.operator.addVerifiedOwner())
+    const run = (as: string, env = {}) =>
+      example.run('node', ['../agent.js'], { ISSUER, ...env }, as)
+    const { issuer, id } = await createIssuer(owner)
+    const { issuer: unregistered, id: other } = await createIssuer(owner)
+    const GRANT_ISSUERS = `https://other.example/issuer ${issuer}`
+    const server = await example.start('node', ['server.js'], {
+      ORIGIN: ISSUER,
+      ISSUER,
+      GRANT_ISSUERS,
+    })
+    const CLAIM_TOKEN = await newToken(service, owner.ownerId)
+    const early = await run('agent', { CLAIM_TOKEN })
+    // The refusal has the page on which the owner chooses an issuer.
+    const [page = '', did = ''] =
+      /http:\S+\/dashboard\/agents\/(svc:agent:\w{24})\/oauth/.exec(early.stderr) ?? []
+    assert.ok(page.startsWith(service.url), early.stderr)
+    await assign({ owner, did }, other)
+    assert.match((await run('agent')).stderr, /invalid_grant/)
+    assert.ok(server.output().includes(`${unregistered} is not registered`), server.output())
+    await assign({ owner, did }, id)
+    const { stdout, stderr } = await run('agent')
+    show('oauth', stdout + stderr)
+    for (const each of [did, "identity_level: 'verified'", 'grade:', `sub: '${issuer} ${did}'`])
+      assert.ok(stdout.includes(each), stdout + stderr)
+    // A grant counts once.
+    const agent = await newAgent(service, ISSUER, owner.ownerId)
+    await assign({ owner, did: agent.did as string }, id)
+    const tokenEndpoint = `${ISSUER}/token`
+    const { assertion, grantType } = await agent.grant({ audience: ISSUER, tokenEndpoint })
+    const body = new URLSearchParams({ grant_type: grantType, assertion, client_id: 'agents' })
+    const redeem = async () => (await fetch(tokenEndpoint, { method: 'POST', body })).status
+    assert.deepEqual([await redeem(), await redeem()], [200, 400])
+  },
+)
+
 function rubyHas(library: string): boolean {
   return spawnSync('ruby', ['-r', library, '-e', '']).status === 0
 }
@@ -214,7 +258,9 @@ test('fastapi: only verified agents are admitted', allOf(EXAMPLE, FASTAPI.option
   show('fastapi', line)
 })
 
-const WEBRICK = { skip: rubyHas('webrick') ? false : 'Ruby has no webrick (Debian: ruby-webrick)' }
+const WEBRICK = {
+  skip: rubyHas('webrick') ? (false as const) : 'Ruby has no webrick (Debian: ruby-webrick)',
+}
 
 test(
   'ruby: only verified agents are admitted',

@@ -37,7 +37,7 @@ test('an example is downloaded with all its files, and with the addresses of the
       assert.doesNotMatch(served, /localhost:8080|id\.example|[\ue000-\uf8ff]/, path)
       if (path === 'README.md') {
         const links = [...served.matchAll(/\]\(([^)]+)\)/g)].map(([, url]) => url as string)
-        for (const url of links) assert.ok(url.startsWith(`${BASE_URL}/docs/`), `${name}: ${url}`)
+        for (const url of links) assert.match(url, /^https:/, name)
       } else {
         const source = readFileSync(join(written, path), 'utf8')
         assert.equal(served, source.replaceAll('http://localhost:8080', BASE_URL), path)
