@@ -42,6 +42,7 @@ const db = await openDatabase(task.place, Date.now, EFFECTS)
 const deps = {
   naming: namingFor('svc', 'ServiceID'),
   keyReuse: 'owner',
+  log: null,
   now: Date.now,
   randomBytes,
 } as const

@@ -4,12 +4,15 @@ import { Agent, request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { namingFor, randomTail } from '@countersign/protocol'
-import { logRowOf } from '../packages/server/src/agents/changes/changes.ts'
+import {
+  type LoggedChange,
+  loggedChangeOf,
+  queueRowOf,
+} from '../packages/server/src/agents/changes/changes.ts'
 import { insertQueued } from '../packages/server/src/agents/changes/log-queue-table.ts'
 import { insertAgent } from '../packages/server/src/agents/claims/claim-table.ts'
 import type { Db } from '../packages/server/src/database/database.ts'
 import { openDatabase } from '../packages/server/src/database/open-database.ts'
-import type { LogQueueRow } from '../packages/server/src/database/schema/log-rows.ts'
 import { TransparencyLog } from '../packages/server/src/log/transparency-log.ts'
 import { verifyStored } from '../packages/server/src/log/verify-stored.ts'
 import { thumbprintBytes } from '../packages/server/src/secrets/ed25519.ts'
@@ -148,7 +151,7 @@ function claim(i: number) {
   } as const
   const change = { type: 'agent.claimed', evidence } as const
   const told = { change, before: agent, after: agent, seq: i + 1, at: Date.now() }
-  return { row: logRowOf(told) as LogQueueRow, publicKey }
+  return { row: queueRowOf(loggedChangeOf(told) as LoggedChange), publicKey }
 }
 
 async function insertOwner(db: Db): Promise<number> {

@@ -24,6 +24,8 @@ const SHOP = 'https://shop.example'
 /** The longest that a policy allows, so that keys are known. */
 const CACHE_SECONDS = 60
 const START_DEADLINE_MS = 60_000
+/** Loads before the rounds: V8 compiles what a request takes for some 10,000 requests, and a site runs for days. */
+const WARM_UPS = 3
 /** Sites that only verify: nothing is faster than libsodium, and node:crypto is what a developer would take first. */
 const VERIFIERS = [
   ['ceiling', 'libsodium'],
@@ -92,7 +94,7 @@ async function measureOne(
     const task = { port: server.port, agents, signed, proxied: site === 'command' ? SHOP : null }
     return targetOf(bench, options, system, server, task)
   })
-  for (const target of targets) await target.load()
+  for (let i = 0; i < WARM_UPS; i += 1) for (const target of targets) await target.load()
   const measurement = await measureRounds(bench, scenario, targets, options.rounds)
   for (const [, server] of servers) await server.stop()
   return measurement

@@ -66,6 +66,7 @@ async function measureOne(
   const scenario = {
     name,
     aims,
+    processes: several.count,
     title: title.replace(several.by, `${several.count} ${several.by}`),
   }
   bench.say(scenario.title)

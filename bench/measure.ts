@@ -5,12 +5,14 @@ import { measureFootprint } from './footprint.ts'
 import { inspectMachine, pinSelf } from './machine.ts'
 import { measureCertificates } from './measure-certificates.ts'
 import { measureClaims } from './measure-claims.ts'
+import { measureFollowers } from './measure-followers.ts'
 import { measureGateway } from './measure-gateway.ts'
 import { measureKeys } from './measure-keys.ts'
 import { measureOffline } from './measure-offline.ts'
 import { measureNonces, measureProof } from './measure-proof.ts'
 import { measurePublic } from './measure-public.ts'
 import { measureScale } from './measure-scale.ts'
+import { measureSigning } from './measure-signing.ts'
 import { measureTransactions } from './measure-transactions.ts'
 import type { Options } from './options.ts'
 import type { Report, Results, SeedReport } from './report.ts'
@@ -80,10 +82,12 @@ async function measureAll(bench: Bench, options: Options, seed: Seed): Promise<R
   ]
   const keys = options.parts.has('keys') ? await measureKeys(bench, options, seed) : null
   const nonces = options.parts.has('nonces') ? await measureNonces(bench) : null
+  const signing = options.parts.has('signing') ? await measureSigning(bench) : null
   const offline = options.parts.has('offline') ? await measureOffline(bench, options) : null
+  const followers = options.parts.has('followers') ? await measureFollowers(bench, options) : null
   const { measurements, revocations } = await measureScale(bench, options, requestSamples)
   const all = [...alone, ...measurements]
-  return { measurements: all, revocations, keys, nonces, offline, footprint }
+  return { measurements: all, revocations, keys, nonces, signing, offline, followers, footprint }
 }
 
 /** The settings that differ from the defaults. */

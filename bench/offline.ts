@@ -10,6 +10,7 @@ import { readPolicy } from '../packages/gateway/src/policy/read-policy.ts'
 import { namingFor } from '../packages/protocol/src/index.ts'
 import { startTestService, type TestService } from '../test/support/service.ts'
 import { type SignedInOwner, signIn } from '../test/support/signed-in.ts'
+import { inTurns } from './in-turns.ts'
 import type { OfflineDecisions, OfflineTask } from './measure-offline.ts'
 import { timesOf } from './statistics.ts'
 
@@ -152,33 +153,29 @@ async function measureDecisions(
   const signed = await agent.sign(`${SHOP}/orders`)
   const sent: Request[] = []
   // Each request is handled once, as those of clients are: its copies leave listeners on its signal.
-  const send = (times: number) => {
-    for (let i = 0; i < times; i += 1)
+  const prepare = (runs: number) => {
+    for (let i = 0; i < runs; i += 1)
       sent.push(new Request(signed.url, { headers: signed.headers }))
-    return repeat(answer, times)
   }
   const answer = async () => {
     const { status } = await handler(sent.pop() as Request)
     if (status !== 204) throw new Error(`the gateway answered ${status}`)
   }
-  const message = crypto.getRandomValues(new Uint8Array(500))
+  // As long as the signature base, which has both tokens.
+  const message = crypto.getRandomValues(
+    new Uint8Array(certificate.length + (staple?.length ?? 0) + 500),
+  )
   const { publicKey, privateKey } = generateKeyPairSync('ed25519')
   const signature = sign(null, message, privateKey)
-  const verify = async () => verifySignature(null, message, publicKey, signature)
-  const [verifications, requests]: number[][] = [[], []]
-  await send(count / 100)
-  await repeat(verify, count / 100)
-  // By turns, because other work on the machine slows both down.
-  for (let round = 0; round < 10; round += 1) {
-    verifications?.push(await repeat(verify, count / 100))
-    requests?.push(await send(count / 100))
-  }
+  const { verification, request } = await inTurns(
+    {
+      verification: { run: () => verifySignature(null, message, publicKey, signature) },
+      request: { prepare, run: answer },
+    },
+    count / 40,
+  )
   await protect.close()
-  return { decision, verification: median(verifications), request: median(requests) }
-}
-
-function median(values: readonly number[] = []): number {
-  return timesOf(values).p50
+  return { decision, verification, request }
 }
 
 /** @returns microseconds for each */

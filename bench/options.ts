@@ -5,11 +5,19 @@ import { SCENARIO_NAMES, type ScenarioName } from './scenarios.ts'
 
 /** The values of `--only`: one measurement, or start-up and memory together. */
 type Part = ScenarioName | (typeof OTHERS)[number]
-const OTHERS = ['keys', 'nonces', 'revocation', 'offline', 'footprint'] as const
+const OTHERS = [
+  'keys',
+  'nonces',
+  'signing',
+  'revocation',
+  'offline',
+  'followers',
+  'footprint',
+] as const
 const PARTS: readonly Part[] = [...SCENARIO_NAMES, ...OTHERS]
 /** `--only proof`: everything about signed requests. */
 const PROOF: readonly Part[] = PARTS.filter(
-  (name) => name.startsWith('proof-') || name === 'nonces',
+  (name) => name.startsWith('proof-') || name === 'nonces' || name === 'signing',
 )
 
 export type Generator = 'wrk' | 'autocannon'
@@ -35,6 +43,8 @@ export interface Options {
   readonly revocations: number
   /** The same at gateways that follow the feed. */
   readonly gatewayRevocations: number
+  /** Followers of the status feed that poll through a cache. */
+  readonly followers: number
   /** The total time in seconds that the run may wait for other programs to finish. */
   readonly patience: number
   readonly parts: ReadonlySet<Part>
@@ -62,6 +72,7 @@ export const HELP = `Measures Countersign beside a bare node:http server and a n
   --before DIR      also measure the service of another checkout, for example of the release before: public endpoints,
                     claims, start-up and memory
   --revocations N   how many are timed: at other processes (200), at gateways (1000)
+  --followers N     gateways that poll through nginx's cache, beside 100 of them (10000)
   --patience S      wait up to S seconds in all for other programs to be quiet, and repeat rounds they spoilt (0)
   --only a,b        of: ${PARTS.join(', ')};
                     proof: all about signed requests
@@ -100,6 +111,7 @@ export function readOptions(args: readonly string[]): Options | null {
     workers: integer('workers', values.workers, 1, 8),
     revocations: integer('revocations', values.revocations ?? '200', 1, 100_000),
     gatewayRevocations: integer('revocations', values.revocations ?? '1000', 1, 100_000),
+    followers: integer('followers', values.followers, 100, 100_000),
     before: values.before === undefined ? null : checkout(values.before),
     patience: integer('patience', values.patience, 0, 86_400),
     parts: new Set(values.only === undefined ? PARTS : values.only.split(',').flatMap(partsOf)),
@@ -133,6 +145,7 @@ function parse(args: readonly string[]) {
         workers: { type: 'string', default: '1' },
         before: { type: 'string' },
         revocations: { type: 'string' },
+        followers: { type: 'string', default: '10000' },
         patience: { type: 'string', default: '0' },
         only: { type: 'string' },
         generator: { type: 'string' },

@@ -1,9 +1,11 @@
 import type { Footprint } from './footprint.ts'
 import type { Machine } from './machine.ts'
+import { type FollowerLoad, followerLines } from './measure-followers.ts'
 import type { KeyOperations } from './measure-keys.ts'
 import { type OfflineDecisions, offlineLines } from './measure-offline.ts'
 import type { NonceMemory } from './measure-proof.ts'
 import type { Revocations } from './measure-revocations.ts'
+import { type Signing, signingLine } from './measure-signing.ts'
 import { notesFor } from './notes.ts'
 import type { Options } from './options.ts'
 import type { Measurement } from './rounds.ts'
@@ -16,7 +18,9 @@ export interface Results {
   readonly revocations: readonly Revocations[]
   readonly keys: KeyOperations | null
   readonly nonces: NonceMemory | null
+  readonly signing: Signing | null
   readonly offline: OfflineDecisions | null
+  readonly followers: readonly FollowerLoad[] | null
   readonly footprint: Footprint | null
 }
 
@@ -44,7 +48,8 @@ export interface Report extends Results {
 
 /** Prints the report for people. */
 export function reportText(report: Report): string {
-  const { footprint, keys, measurements, nonces, offline, revocations, seeds } = report
+  const { followers, footprint, keys, measurements, nonces, offline, revocations, seeds, signing } =
+    report
   return [
     headline(report),
     '',
@@ -52,7 +57,9 @@ export function reportText(report: Report): string {
     ...(revocations.length === 0 ? [] : [...revocations.map(revocationLine), '']),
     ...(keys === null ? [] : [...keyLines(keys), '']),
     ...(nonces === null ? [] : [nonceLine(nonces), '']),
+    ...(signing === null ? [] : [signingLine(signing), '']),
     ...(offline === null ? [] : [...offlineLines(offline), '']),
+    ...(followers === null ? [] : [...followerLines(followers), '']),
     ...(footprint === null ? [] : [...footprintLines(footprint), '']),
     `database: ${report.database}`,
     ...Object.entries(report.settings).map(([name, value]) => `setting: ${name}=${value}`),
@@ -100,7 +107,7 @@ function measurementLines(measurements: readonly Measurement[]): string[] {
     ratio(ratios.ratioToOne),
     count(perSecond.before),
     ratio(ratios.ratioToBefore),
-    ratio(ratios.byCpu.ratioToBefore),
+    ratio(ratios.byCpu.ratioToBefore ?? ratios.byCpu.ratioToOne),
     aims.map(aimText).join(', ') || '-',
     aims.map(({ met }) => yesOrNo(met)).join(', ') || '-',
   ])
@@ -110,6 +117,7 @@ function measurementLines(measurements: readonly Measurement[]): string[] {
 function aimText({ of, atLeast }: Aim): string {
   if (of === 'perSecond') return `>= ${count(atLeast)}/s`
   if (of === 'ceiling') return `>= ${ratio(atLeast)} of ceiling`
+  if (of === 'oneByCpu') return `>= ${atLeast} times one, by CPU time`
   return `>= ${atLeast} times ${of}`
 }
 

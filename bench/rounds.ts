@@ -41,8 +41,22 @@ export interface Measurement {
     readonly ratioToCeiling: number | null
     readonly ratioToNaive: number | null
     readonly ratioToBefore: number | null
+    /**
+     * Times the number of processes: what several would reach if they had as many cores more. On two cores, the load takes a part
+     * of what two processes need.
+     */
+    readonly ratioToOne: number | null
   }
   readonly aims: readonly (Aim & { readonly met: boolean })[]
+}
+
+/** What is measured. */
+interface Measured {
+  readonly name: string
+  readonly title: string
+  readonly aims: readonly Aim[]
+  /** How many there are of countersign. */
+  readonly processes?: number
 }
 
 /** A short warm-up before the rounds, so that all code is compiled. */
@@ -67,7 +81,7 @@ export function wasHeldUp(round: Round): boolean {
  */
 export async function measureRounds(
   { waitBudget, store }: Pick<Bench, 'waitBudget' | 'store'>,
-  { name, title, aims }: { name: string; title: string; aims: readonly Aim[] },
+  { name, title, aims, processes = 1 }: Measured,
   targets: readonly Target[],
   count: number,
 ): Promise<Measurement> {
@@ -83,7 +97,9 @@ export async function measureRounds(
   }
   const perSecond = ofEach((system) => medianOf(rounds, (round) => round[system]?.perSecond))
   const ratios = ofEach((system) => medianOf(rounds, ratioTo(system, perSecondOf)))
-  const reached = { ...ratios, perSecond: perSecond.countersign }
+  const efficiency = medianOf(rounds, ratioTo('one', perCpuSecondOf))
+  const oneByCpu = efficiency === null ? null : processes * efficiency
+  const reached = { ...ratios, perSecond: perSecond.countersign, oneByCpu }
   return {
     name,
     title,
@@ -98,6 +114,7 @@ export async function measureRounds(
       ratioToCeiling: medianOf(rounds, ratioTo('ceiling', perCpuSecondOf)),
       ratioToNaive: medianOf(rounds, ratioTo('naive', perCpuSecondOf)),
       ratioToBefore: medianOf(rounds, ratioTo('before', perCpuSecondOf)),
+      ratioToOne: oneByCpu,
     },
     aims: aims
       .filter(({ on = store.kind }) => on === store.kind)

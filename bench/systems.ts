@@ -69,6 +69,25 @@ export async function startBefore(
 }
 
 /**
+ * Starts countersignd and stops it, so that later starts are those of a service that has run before.
+ * @param before the other checkout, instead of this one
+ */
+export async function keepStarting(
+  bench: Bench,
+  data: Data,
+  before: Data['before'] = null,
+): Promise<{
+  start(until: readonly HttpRequest[]): Promise<ServerProcess>
+  discard(): Promise<void>
+}> {
+  const copy = await bench.store.copy({ ...data, database: before?.database ?? data.database })
+  const options = { settings: {}, core: core(bench), root: before?.root ?? ROOT }
+  const start = (until: readonly HttpRequest[]) => startNode(bench, copy, until, options)
+  await (await start([{ method: 'GET', path: '/readyz' }])).stop()
+  return { start, discard: () => copy.discard() }
+}
+
+/**
  * Starts countersignd on data that other processes may share, and waits until all agents are in its log.
  * @param core the core to run on, or null for any
  */

@@ -7,6 +7,7 @@ import { offlineLines } from '../bench/measure-offline.ts'
 import type { Report } from '../bench/report.ts'
 import { SCENARIO_NAMES, SCENARIOS } from '../bench/scenarios.ts'
 import { ROOT, run, tempDir } from './support/service.ts'
+import { needs } from './support/tools.ts'
 
 /** What other tests of this file measure; the first takes all the others. */
 const ELSEWHERE = /^(?:gateway|proof|workers|nodes)-/
@@ -139,6 +140,25 @@ test('the bench measures decisions by certificates, and how soon gateways refuse
   )
   assertNothingButSeedsIn(dir)
 })
+
+test(
+  'the bench counts what followers behind a cache ask of the service',
+  needs('nginx'),
+  async (t) => {
+    const few = ['--only', 'followers', '--followers', '100', '--revocations', '1']
+    const { code, stdout, stderr } = await bench(tempDir(t), ...BRIEFLY, ...few)
+    assert.equal(code, 0, stderr)
+    const { followers }: Report = JSON.parse(stdout)
+    assert.deepEqual(
+      followers?.map((each) => each.followers),
+      [100],
+    )
+    for (const { sentPerSecond, servedPerSecond, revocations, burst } of followers ?? []) {
+      assert.ok(servedPerSecond < sentPerSecond && revocations.p50 > 0)
+      assert.ok(burst.served > 0 && burst.served < burst.changes)
+    }
+  },
+)
 
 test('the bench compares a site with the gateway to the same site without it', async (t) => {
   const names = ['gateway-express', 'gateway-fastify', 'gateway-uncached']

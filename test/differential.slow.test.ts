@@ -9,8 +9,10 @@ import { isSignature } from '../packages/sdk/src/keys/verify-signature.ts'
 import { macsOf } from '../packages/sdk/src/relying-party/hmac.ts'
 import { sessionTokens } from '../packages/sdk/src/relying-party/session-token.ts'
 import { type DifferentialCase, differentialCases } from './support/differential-cases.ts'
+import { GoHome } from './support/go.ts'
 import { pythonFor } from './support/python.ts'
 import { ROOT, run } from './support/service.ts'
+import { needs } from './support/tools.ts'
 
 const PYTHON = pythonFor('cryptography')
 const COUNT = 5_000
@@ -36,16 +38,43 @@ test(
     assert.equal(code, 0, stderr)
     const there = stdout.trimEnd().split('\n').map(normalized)
     assert.equal(there.length, COUNT)
-    const differences = cases.flatMap((each, i) =>
-      here[i] === there[i] ? [] : [{ case: each, typescript: here[i], python: there[i] }],
-    )
-    t.diagnostic(`${COUNT} compared, ${differences.length} differences: ${countsOf(cases, here)}`)
-    assert.deepEqual(differences.slice(0, Number(process.env.SHOW ?? 5)), [])
+    t.diagnostic(compared(cases, here, there))
     // The cases reach what they are for.
     const verified = here.filter((each) => !/^(?:null$|[A-Z]|\["(?:invalid|unverified))/.test(each))
     assert.ok(verified.length > COUNT / 10, String(verified.length))
   },
 )
+
+test(
+  `TypeScript and Go decide ${COUNT} mutated requests and tokens alike`,
+  needs('go'),
+  async (t) => {
+    // Sessions are not in Go.
+    const cases = differentialCases(SEED, COUNT).filter(({ kind }) => kind !== 'session')
+    const [answers, here] = await Promise.all([new GoHome(t).compare(cases), verdictsOf(cases)])
+    const there = answers.map((each) => (typeof each === 'string' ? each : JSON.stringify(each)))
+    t.diagnostic(compared(cases, here.map(withoutEmptyTexts), there))
+  },
+)
+
+/** Go has empty texts for null. */
+function withoutEmptyTexts(line: string): string {
+  const orNull = (_: string, value: unknown) => (value === '' ? null : value)
+  return line.startsWith('[') ? JSON.stringify(JSON.parse(line, orNull)) : line
+}
+
+/** Asserts that all verdicts are the same. @returns what was compared */
+function compared(
+  cases: readonly DifferentialCase[],
+  here: readonly string[],
+  there: readonly string[],
+): string {
+  const differences = cases.flatMap((each, i) =>
+    here[i] === there[i] ? [] : [{ case: each, typescript: here[i], other: there[i] }],
+  )
+  assert.deepEqual(differences.slice(0, Number(process.env.SHOW ?? 5)), [])
+  return `${cases.length} compared, no differences: ${countsOf(cases, here)}`
+}
 
 /** Python escapes more than JSON has to. */
 function normalized(line: string): string {

@@ -14,7 +14,7 @@ const PAGES = globSync(
 ).sort()
 const SOURCES = globSync(['packages/*/src/**', 'test/faults/**', 'bench/**'], { cwd: ROOT })
 /** A path in backticks: of the repository, of a source or Markdown file, or of a folder. Globs and placeholders are none. */
-const FROM_ROOT = /^(?:bench|deploy|docs|examples|packages|python|test|tools|vectors)\//
+const FROM_ROOT = /^(?:bench|deploy|docs|examples|go|packages|python|test|tools|vectors)\//
 const SOURCE = /[\w-]\.(?:ts|tsx|mjs|md)$/
 const FOLDER = /^[\w.-]+(?:\/[\w.-]+)*\/$/
 

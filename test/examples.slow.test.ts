@@ -122,8 +122,8 @@ function lastLines({ stderr }: CommandResult): string {
   return stderr.split('\n').find((line) => /error/i.test(line)) ?? ''
 }
 
-const ORDERED = /^The shop answered: 201 \{"item":"lamp","orderedBy":"svc:agent:\w{24}"\}\n$/
-const REFUSED = /^The shop answered: 403 .*"code":"FORBIDDEN"/
+const ORDERED = /^The shop answered: http:\S+ answered 201\..*orderedBy\\":\\"svc:agent:\w{24}\\"/s
+const REFUSED = /^The shop answered: http:\S+ answered 403\..*\\"FORBIDDEN\\"/s
 
 test('shop', EXAMPLE, async () => {
   await openShop()
@@ -131,7 +131,8 @@ test('shop', EXAMPLE, async () => {
 
 for (const name of ['ai-sdk', 'openai-agents', 'langchain']) {
   test(`${name}: a model orders with a tool that signs its requests`, EXAMPLE, async (t) => {
-    const env = { SHOP: await openShop(), OPENAI_BASE_URL: await startModel(t) }
+    const SHOP = await openShop()
+    const env = { SHOP, OPENAI_BASE_URL: await startModel(t, SHOP) }
     const example = await installExample(t, name, service, ['sdk'])
     const program = ['node', '../agent.js'] as const
     const { admitted, stranger } = await runAsBoth(name, example, program, env)

@@ -50,6 +50,7 @@ const PACKAGES = [
   'packages/{sdk,gateway,cli}/{README.md,package.json}',
   'python/{README.md,pyproject.toml}',
   'python/src/**/{*.py,py.typed}',
+  'go/{*.go,go.mod,README.md}',
 ]
 
 const DOCS = [

@@ -1,8 +1,8 @@
 import { createOpenAI } from '@ai-sdk/openai'
 import { Agent, Registry } from '@countersign/sdk'
+import { toTools } from '@countersign/sdk/ai-sdk'
 import { keyFromFile } from '@countersign/sdk/node'
-import { generateText, stepCountIs, tool } from 'ai'
-import { z } from 'zod'
+import { generateText, stepCountIs } from 'ai'
 
 const {
   SERVICE = 'http://localhost:8080',
@@ -10,7 +10,7 @@ const {
   CLAIM_TOKEN,
 } = process.env
 
-// The identity of the agent. The model never sees the key, and requests to other sites are not signed.
+// The identity of the agent. The model never sees the key, and requests to other sites are refused.
 const agent = new Agent({
   registry: await Registry.discover(SERVICE),
   signer: await keyFromFile('agent.pem', { create: true }),
@@ -18,26 +18,11 @@ const agent = new Agent({
 })
 if (CLAIM_TOKEN) await agent.claim(CLAIM_TOKEN) // the same at each start
 
-async function order({ item }) {
-  const response = await agent.fetch(`${SHOP}/orders`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ item }),
-  })
-  return `${response.status} ${await response.text()}`
-}
-
 const openai = createOpenAI() // OPENAI_API_KEY, OPENAI_BASE_URL
 const { text } = await generateText({
   model: openai.chat(process.env.MODEL ?? 'gpt-5-mini'),
-  tools: {
-    order: tool({
-      description: 'Orders an item at the shop',
-      inputSchema: z.object({ item: z.string() }),
-      execute: order,
-    }),
-  },
+  tools: toTools(agent, { only: ['fetch'] }),
   stopWhen: stepCountIs(3),
-  prompt: 'Order a lamp, and say what the shop answered.',
+  prompt: `Order a lamp: POST {"item":"lamp"} as JSON to ${SHOP}/orders. Say what the shop answered.`,
 })
 console.log(text)

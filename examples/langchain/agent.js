@@ -1,8 +1,8 @@
 import { Agent, Registry } from '@countersign/sdk'
+import { toTools } from '@countersign/sdk/langchain'
 import { keyFromFile } from '@countersign/sdk/node'
 import { ChatOpenAI } from '@langchain/openai'
-import { createAgent, tool } from 'langchain'
-import { z } from 'zod'
+import { createAgent } from 'langchain'
 
 const {
   SERVICE = 'http://localhost:8080',
@@ -10,7 +10,7 @@ const {
   CLAIM_TOKEN,
 } = process.env
 
-// The identity of the agent. The model never sees the key, and requests to other sites are not signed.
+// The identity of the agent. The model never sees the key, and requests to other sites are refused.
 const agent = new Agent({
   registry: await Registry.discover(SERVICE),
   signer: await keyFromFile('agent.pem', { create: true }),
@@ -18,29 +18,19 @@ const agent = new Agent({
 })
 if (CLAIM_TOKEN) await agent.claim(CLAIM_TOKEN) // the same at each start
 
-async function order({ item }) {
-  const response = await agent.fetch(`${SHOP}/orders`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ item }),
-  })
-  return `${response.status} ${await response.text()}`
-}
-
 const assistant = createAgent({
   model: new ChatOpenAI({
     model: process.env.MODEL ?? 'gpt-5-mini',
     configuration: { baseURL: process.env.OPENAI_BASE_URL },
   }),
-  tools: [
-    tool(order, {
-      name: 'order',
-      description: 'Orders an item at the shop',
-      schema: z.object({ item: z.string() }),
-    }),
-  ],
+  tools: toTools(agent, { only: ['fetch'] }),
 })
 const { messages } = await assistant.invoke({
-  messages: [{ role: 'user', content: 'Order a lamp, and say what the shop answered.' }],
+  messages: [
+    {
+      role: 'user',
+      content: `Order a lamp: POST {"item":"lamp"} as JSON to ${SHOP}/orders. Say what the shop answered.`,
+    },
+  ],
 })
 console.log(messages.at(-1).content)

@@ -1,7 +1,7 @@
 import { Agent, Registry } from '@countersign/sdk'
 import { keyFromFile } from '@countersign/sdk/node'
-import { Agent as Assistant, run, setOpenAIAPI, tool } from '@openai/agents'
-import { z } from 'zod'
+import { toTools } from '@countersign/sdk/openai-agents'
+import { Agent as Assistant, run, setOpenAIAPI } from '@openai/agents'
 
 const {
   SERVICE = 'http://localhost:8080',
@@ -9,7 +9,7 @@ const {
   CLAIM_TOKEN,
 } = process.env
 
-// The identity of the agent. The model never sees the key, and requests to other sites are not signed.
+// The identity of the agent. The model never sees the key, and requests to other sites are refused.
 const agent = new Agent({
   registry: await Registry.discover(SERVICE),
   signer: await keyFromFile('agent.pem', { create: true }),
@@ -17,28 +17,15 @@ const agent = new Agent({
 })
 if (CLAIM_TOKEN) await agent.claim(CLAIM_TOKEN) // the same at each start
 
-async function order({ item }) {
-  const response = await agent.fetch(`${SHOP}/orders`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ item }),
-  })
-  return `${response.status} ${await response.text()}`
-}
-
 setOpenAIAPI('chat_completions')
 const assistant = new Assistant({
   name: 'Buyer',
   model: process.env.MODEL ?? 'gpt-5-mini',
   instructions: 'You order items at the shop.',
-  tools: [
-    tool({
-      name: 'order',
-      description: 'Orders an item at the shop',
-      parameters: z.object({ item: z.string() }),
-      execute: order,
-    }),
-  ],
+  tools: toTools(agent, { only: ['fetch'] }),
 })
-const { finalOutput } = await run(assistant, 'Order a lamp, and say what the shop answered.')
+const { finalOutput } = await run(
+  assistant,
+  `Order a lamp: POST {"item":"lamp"} as JSON to ${SHOP}/orders. Say what the shop answered.`,
+)
 console.log(finalOutput)

@@ -142,7 +142,7 @@ async function stop(child: ChildProcess): Promise<void> {
  * A model behind OpenAI's API (chat completions) that calls the first tool once, and then repeats its result.
  * @returns the base URL
  */
-export async function startModel(t: Cleanup): Promise<string> {
+export async function startModel(t: Cleanup, shop: string): Promise<string> {
   const server = createServer(async (request, response) => {
     const { messages, tools, stream } = (await json(request)) as ChatRequest
     assert.ok(!stream, 'the examples do not stream')
@@ -150,7 +150,7 @@ export async function startModel(t: Cleanup): Promise<string> {
     const message =
       last?.role === 'tool'
         ? { role: 'assistant', content: `The shop answered: ${textOf(last.content)}` }
-        : { role: 'assistant', content: null, tool_calls: [callOf(tools[0]?.function.name)] }
+        : { role: 'assistant', content: null, tool_calls: [orderAt(shop, tools[0]?.function.name)] }
     const finish_reason = last?.role === 'tool' ? 'stop' : 'tool_calls'
     response.setHeader('content-type', 'application/json')
     response.end(
@@ -178,8 +178,10 @@ interface ChatRequest {
   readonly stream?: boolean
 }
 
-function callOf(name = '') {
-  const call = { name, arguments: JSON.stringify({ item: 'lamp' }) }
+function orderAt(shop: string, name = '') {
+  const headers = { 'content-type': 'application/json' }
+  const order = { url: `${shop}/orders`, method: 'POST', headers, body: '{"item":"lamp"}' }
+  const call = { name, arguments: JSON.stringify(order) }
   return { id: 'call_1', type: 'function', function: call }
 }
 

@@ -1,10 +1,11 @@
 import { spawn } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
+import type { IncomingHttpHeaders } from 'node:http'
 import { type RequestOptions, request } from 'node:https'
 import { join } from 'node:path'
 import { createAuthority } from './certificates.ts'
 import { freePort } from './ports.ts'
-import { nginxAround } from './proxy-process.ts'
+import { nginxAround, startServer } from './proxy-process.ts'
 import { type Cleanup, ROOT, tempDir } from './service.ts'
 import { until } from './until.ts'
 
@@ -16,6 +17,8 @@ const FILES = { caddy: 'caddy/service.Caddyfile', nginx: 'nginx/service.conf' } 
 export interface Front {
   /** For BASE_URL. */
   readonly origin: string
+  /** The certificate of the authority that certifies it, in PEM. */
+  readonly ca: string
   /** Starts it. @param servicePorts the upstream ports, one for each node */
   start(...servicePorts: string[]): Promise<void>
   /**
@@ -29,6 +32,7 @@ export interface Front {
 interface FrontAnswer {
   readonly status: number
   readonly text: string
+  readonly headers: IncomingHttpHeaders
 }
 
 /** Prepares a proxy without starting it. @param text its configuration, by default the file in deploy/ */
@@ -62,7 +66,10 @@ export async function prepareFront(
       const outgoing = request({ ...given, agent: false }, (incoming) => {
         let text = ''
         incoming.on('data', (chunk) => (text += chunk))
-        incoming.on('end', () => resolve({ status: incoming.statusCode ?? 0, text }))
+        incoming.on('end', () => {
+          const { statusCode: status = 0, headers } = incoming
+          resolve({ status, text, headers })
+        })
         incoming.on('error', reject)
       })
       outgoing.on('error', reject)
@@ -70,6 +77,7 @@ export async function prepareFront(
     })
   return {
     origin: `https://localhost:${port}`,
+    ca,
     ask,
     async start(...servicePorts) {
       const setting = { dir, port, text, servicePorts, key, certificate }
@@ -110,6 +118,21 @@ function nodesOf({ servicePorts }: Setting): string[] {
   return servicePorts.map((port) => `127.0.0.1:${port}`)
 }
 
+/** nginx with its file in deploy/, without TLS. @returns where it answers */
+export async function startCache(t: Cleanup, servicePort: string): Promise<string> {
+  const dir = tempDir(t)
+  const port = await freePort('127.0.0.1')
+  const text = readFileSync(join(ROOT, 'deploy', FILES.nginx), 'utf8')
+    .replace('127.0.0.1:8080', `127.0.0.1:${servicePort}`)
+    .replace('listen 443 ssl', `listen 127.0.0.1:${port}`)
+    .replaceAll(/^ *ssl_.*$/gm, '')
+    .replace('/var/cache/nginx/countersign', join(dir, 'cache'))
+  writeFileSync(join(dir, 'service.conf'), text)
+  const file = join(dir, 'nginx.conf')
+  writeFileSync(file, nginxAround(dir, 'service.conf'))
+  return startServer(t, ['nginx', '-p', dir, '-e', 'stderr', '-c', file], dir, port)
+}
+
 /** Uses a self-signed certificate, because no authority issues one for localhost. */
 function caddy(setting: Setting): string[] {
   const { dir, port, text, key, certificate } = setting
@@ -133,6 +156,7 @@ function nginx(setting: Setting): string[] {
     )
     .replace('listen 443 ssl', `listen 127.0.0.1:${port} ssl`)
     .replace('agents.example.com', 'localhost')
+    .replace('/var/cache/nginx/countersign', join(dir, 'cache'))
     .replace('/etc/ssl/countersign/fullchain.pem', certificate)
     .replace('/etc/ssl/countersign/privkey.pem', key)
   writeFileSync(join(dir, 'service.conf'), site)

@@ -27,7 +27,7 @@ export async function mintAgents(
   { operator: { db, addVerifiedOwner, issueToken }, settings: { naming } }: TestService,
   count: number,
 ): Promise<void> {
-  const deps = { naming, keyReuse: 'owner', now: Date.now, randomBytes } as const
+  const deps = { naming, keyReuse: 'owner', log: null, now: Date.now, randomBytes } as const
   let left = count
   const worker = async () => {
     const owner = await addVerifiedOwner(`holder-${randomBytes(6).toString('hex')}`)

@@ -26,15 +26,26 @@ export function programOf(name: keyof typeof PACKAGES): string {
  * @throws Error that says what to install
  */
 export function nodeOf(major: number): string {
+  const found = findNode(major)
+  if (found !== undefined) return found
+  throw new Error(`This test runs Node ${major}. ${howToGetNode(major)}`)
+}
+
+/** Why a test is skipped that runs a Node of a major version if there is one; false: there is one. */
+export function withoutNode(major: number): string | false {
+  return findNode(major) === undefined && howToGetNode(major)
+}
+
+function findNode(major: number): string | undefined {
   const packaged = join(ROOT, `node_modules/node-${major}/bin/node`)
-  const found = [process.execPath, ...candidates('node'), packaged].find((path) => {
+  return [process.execPath, ...candidates('node'), packaged].find((path) => {
     const { stdout } = spawnSync(path, ['--version'], { encoding: 'utf8' })
     return stdout?.startsWith(`v${major}.`)
   })
-  if (found !== undefined) return found
-  throw new Error(
-    `This test runs Node ${major}. Put one on the PATH, or: npm install -D node-${major}@npm:node@${major}`,
-  )
+}
+
+function howToGetNode(major: number): string {
+  return `Put one on the PATH, or: npm install -D node-${major}@npm:node@${major}`
 }
 
 function candidates(name: string): string[] {

@@ -1,13 +1,14 @@
 import { existsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 
-/** Programs that npm does not bring, and Debian's packages for them. Tests never install them. */
+/** Programs and libraries that npm does not bring, and Debian's packages for them. Tests never install them. */
 const PACKAGES = {
   caddy: 'caddy',
   curl: 'curl',
   faketime: 'faketime',
   git: 'git',
-  go: 'golang-go and golang-golang-x-mod-dev',
+  go: 'golang-go',
+  'golang.org/x/mod': 'golang-golang-x-mod-dev',
   haproxy: 'haproxy',
   mypy: 'mypy',
   nginx: 'nginx',
@@ -24,6 +25,11 @@ const PACKAGES = {
   'systemd-analyze': 'systemd',
 } as const
 
+/** What is no program: where Debian's package puts it. */
+const FILES: Readonly<Record<string, string>> = {
+  'golang.org/x/mod': '/usr/share/gocode/src/golang.org/x/mod/sumdb/note/note.go',
+}
+
 type Tool = keyof typeof PACKAGES
 const TOOLS = Object.keys(PACKAGES) as Tool[]
 
@@ -37,15 +43,15 @@ interface TestOptions {
 /** `npm test` runs the same tests on every machine, so it leaves out those that need a program from outside npm. */
 const IS_QUICK = process.env.TEST_TIER === 'quick'
 
-/** Options for a test that runs programs. */
+/** Options for a test that needs programs or libraries. */
 export function needs(...tools: readonly Tool[]): TestOptions {
-  if (IS_QUICK) return { skip: `part of npm run test:all: it runs ${tools.join(', ')}` }
+  if (IS_QUICK) return { skip: `part of npm run test:all: it needs ${tools.join(', ')}` }
   const missing = tools.filter((tool) => toolPath(tool) === null)
   if (missing.length === 0) return { skip: false }
   return { skip: `missing: ${missing.map(withPackage).join(', ')}` }
 }
 
-/** @returns the programs that tests run and that are not there, each with the package of Debian that has it */
+/** @returns the programs and libraries that tests need and that are not there, each with the package of Debian that has it */
 export function missingTools(): string[] {
   return TOOLS.filter((tool) => toolPath(tool) === null).map(withPackage)
 }
@@ -59,8 +65,10 @@ export function allOf(...options: readonly TestOptions[]): TestOptions {
   return options.find(({ skip }) => skip !== false) ?? { skip: false }
 }
 
-/** @returns where a program is, or null; Debian keeps daemons out of a user's PATH */
+/** @returns where a program or library is, or null; Debian keeps daemons out of a user's PATH */
 export function toolPath(name: string): string | null {
+  const file = FILES[name]
+  if (file !== undefined) return existsSync(file) ? file : null
   const dirs = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin']
   return dirs.map((dir) => join(dir, name)).find((path) => existsSync(path)) ?? null
 }

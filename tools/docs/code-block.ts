@@ -1,5 +1,6 @@
 import hljs from 'highlight.js/lib/core'
 import bash from 'highlight.js/lib/languages/bash'
+import go from 'highlight.js/lib/languages/go'
 import ini from 'highlight.js/lib/languages/ini'
 import javascript from 'highlight.js/lib/languages/javascript'
 import json from 'highlight.js/lib/languages/json'
@@ -13,6 +14,7 @@ import yaml from 'highlight.js/lib/languages/yaml'
 
 const LANGUAGES = {
   bash,
+  go,
   ini,
   javascript,
   json,

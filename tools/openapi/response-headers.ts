@@ -37,7 +37,7 @@ const HEADERS: Readonly<Record<string, object>> = {
   ),
 }
 
-/** For each value of Cache-Control a component of its own, since it never differs between answers. */
+/** For each value of Cache-Control a component of its own, since it seldom differs between answers of an operation. */
 function cacheControlName(value: string): string {
   const words = value.split(/[^A-Za-z0-9]+/).map((word) => word[0]?.toUpperCase() + word.slice(1))
   return `CacheControl${words.join('')}`
@@ -51,8 +51,8 @@ function cacheControl(value: string): object {
   }
 }
 
-/** Stored for a day at the URL of a version, else for 30 seconds. */
-const VERSIONED = 'givenAvatar'
+/** A picture is stored for a day at the URL of its version, else for 30 seconds; the feed for a second, a stream of it not. */
+const WITH_SEVERAL = new Set(['givenAvatar', 'statusFeed'])
 
 /** Collects the headers of responses, from what the service was seen to answer. */
 export class ResponseHeaders {
@@ -78,7 +78,7 @@ export class ResponseHeaders {
     if (etag !== undefined) refer('ETag', 'ETag')
     if (location !== undefined) refer('Location', 'Location')
     if (operationId === 'lookup') refer('Deprecation', 'Deprecation')
-    if (operationId === VERSIONED) refer('Cache-Control', 'CacheControl')
+    if (WITH_SEVERAL.has(operationId)) refer('Cache-Control', 'CacheControl')
     else if (caching !== undefined) {
       const name = cacheControlName(caching)
       this.shared[name] ??= cacheControl(caching)

@@ -51,7 +51,9 @@ function reachable(
   const resolve = (file: string, specifier: string): string => {
     const found = parts.get(specifier) ?? fileOf(file, specifier)
     if (found === null) {
-      const isInstalled = [...dependencies, ...peers].includes(specifier)
+      const isInstalled = [...dependencies, ...peers].some(
+        (each) => specifier === each || specifier.startsWith(`${each}/`),
+      )
       if (specifier.startsWith('node:') || isInstalled) return specifier
       throw new Error(`the public types of ${file} need ${specifier}, which is not installed`)
     }

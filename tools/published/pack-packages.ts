@@ -4,11 +4,12 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { distOf } from './build-packages.ts'
+import { packGo } from './pack-go.ts'
 import { packPython } from './pack-python.ts'
 import { type PackedPackage, PUBLISHED_PACKAGES } from './packages.ts'
 
 /**
- * Packs the built packages and the Python package, and lists them in index.json. The same files give the same bytes.
+ * Packs the built packages, the Python package and the Go module, and lists them in index.json. The same files give the same bytes.
  * @param outDir emptied first
  */
 export async function packPackages(outDir: string): Promise<readonly PackedPackage[]> {
@@ -31,7 +32,7 @@ export async function packPackages(outDir: string): Promise<readonly PackedPacka
     const bytes = readFileSync(join(outDir, filename))
     return { file: filename, version, size: bytes.length, sha512: hash('sha512', bytes) }
   })
-  const packed = [...tarballs, ...packPython(outDir)]
+  const packed = [...tarballs, ...packPython(outDir), packGo(outDir)]
   writeFileSync(join(outDir, 'index.json'), `${JSON.stringify({ packages: packed }, null, 2)}\n`)
   return packed
 }

@@ -46,12 +46,12 @@ export const PUBLISHED_PACKAGES: readonly PublishedPackage[] = [
   {
     name: 'sdk',
     publishedName: '@countersign/sdk',
-    entries: ['index', 'node'],
+    entries: ['index', 'ai-sdk', 'langchain', 'node', 'openai-agents'],
     command: null,
     isBundle: false,
     bundled: {},
     dependencies: CURVES,
-    peers: [],
+    peers: ['@langchain/core', '@openai/agents', 'ai', 'zod'],
   },
   {
     name: 'gateway',

@@ -38,17 +38,18 @@ export const MOST_ARROWS = 60
 /**
  * How much code a part of the repository may have. A capability raises a bar by what it needs, in its own commit: last the feed's chain,
  * renouncing and reports of keys, joins, recovery and mirrors of the log, erasure, nonce stores that have just started, archives of keys for
- * another node, notices of new access, claims in names, and claims that agents repeat.
+ * another node, notices of new access, claims in names, claims that agents repeat, and
+ * tools for three frameworks.
  */
 export const BARS: readonly {
   readonly within: RegExp
   readonly mostFiles?: number
   readonly mostLines: number
 }[] = [
-  { within: /^packages\/server\/src\//, mostFiles: 520, mostLines: 57_900 },
+  { within: /^packages\/server\/src\//, mostFiles: 535, mostLines: 58_900 },
   // The list of parts, and what registers, runs and closes them.
   { within: /^packages\/server\/src\/service\/[^/]+\.ts$/, mostLines: 700 },
-  { within: /^packages\/[a-z]+\/src\//, mostLines: 103_700 },
+  { within: /^packages\/[a-z]+\/src\//, mostLines: 106_500 },
 ]
 
 /** Files with a name of one pattern, and what they may not import (specifiers, type imports included). */

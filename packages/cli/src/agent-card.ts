@@ -1,6 +1,6 @@
 import { A2A_IDENTITY_PATH, encodeBase64Url, referenceKind, utf8 } from '@countersign/protocol'
 import type { Signer } from '@countersign/sdk'
-import { Failure } from './errors.ts'
+import { Failure } from '@countersign/sdk/tool-support'
 
 /** The JSON of an Agent Card of A2A 1.0. */
 export type AgentCard = Record<string, unknown>

@@ -8,7 +8,7 @@ import {
   namingOfToken,
 } from '@countersign/protocol'
 import type { Claimed, Registry, Signer } from '@countersign/sdk'
-import { Failure } from './errors.ts'
+import { Failure } from '@countersign/sdk/tool-support'
 
 /** A claim token, and the naming of the deployment that issued it. */
 export interface ParsedToken {

@@ -1,7 +1,6 @@
 import { readBody } from '@countersign/protocol'
-import { unexpectedAnswer } from './errors.ts'
+import { noResponse, unexpectedAnswer } from '@countersign/sdk/tool-support'
 import type { Invocation } from './invocation.ts'
-import { noResponse } from './site-request.ts'
 
 /** What a bot registry needs of an agent's client metadata document. */
 export interface ClientMetadata {

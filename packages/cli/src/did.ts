@@ -1,5 +1,5 @@
 import { type Naming, namingOfDid, referenceKind } from '@countersign/protocol'
-import { Failure } from './errors.ts'
+import { Failure } from '@countersign/sdk/tool-support'
 
 /**
  * Checks that an argument is a whole DID, for commands that cannot be undone.

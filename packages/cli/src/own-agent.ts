@@ -1,6 +1,6 @@
 import { encodeBase64 } from '@countersign/protocol'
 import { Agent, type AgentOptions, type AgentStatus, type AudienceOptions } from '@countersign/sdk'
-import { ownCertificate } from './certificate.ts'
+import { ownCertificate } from '@countersign/sdk/tool-support'
 import type { Invocation } from './invocation.ts'
 
 /** The agent of the key file, and its certificate. */

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { CodedError, ERROR_STATUS, type ErrorCode, EXIT } from '@countersign/protocol'
 import { CountersignError } from '@countersign/sdk'
-import { codeOf, exitCodeOf, Failure, type FailureCode } from '../src/errors.ts'
+import { codeOf, Failure, type FailureCode } from '@countersign/sdk/tool-support'
+import { exitCodeOf } from '../src/exit-code.ts'
 
 const REFUSALS: Record<ErrorCode, number> = {
   VALIDATION_ERROR: 2,

@@ -40,6 +40,21 @@ export class Identifications {
     this.#callers.set(text, named)
     return named
   }
+
+  /**
+   * Whether the identification header or the session names another agent than the one that signed. The verifier compares the header for
+   * agents of the service; those of other issuers may have another identification header.
+   */
+  nameAnother(
+    signer: Caller,
+    identification: string | null,
+    session: SessionCaller | null,
+  ): boolean {
+    const did = signer.kind === 'named' ? signer.did : null
+    if (session !== null && session.did !== did) return true
+    if (identification === null || did === null || identification === did) return false
+    return this.parse(identification)?.did !== did
+  }
 }
 
 /** The caller of a request with a session. Null without a bearer token; resolves to null if it is no valid session. */

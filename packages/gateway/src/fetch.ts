@@ -7,9 +7,8 @@ import {
   addVary,
   bodyReader,
   rawWebRequest,
-  replaceIdentityHeaders,
   targetOf,
-  withHeaders,
+  withIdentityHeaders,
 } from './request/web-request.ts'
 
 /** Options of the gateway for fetch handlers. */
@@ -34,14 +33,16 @@ type Handler<Rest extends unknown[]> = (
   ...rest: Rest
 ) => Response | Promise<Response>
 
-const decisions = new WeakMap<Request, Decision>()
+/** No WeakMap: garbage collection would walk an entry for each request. */
+const DECISION = Symbol('decision')
+type Decided = Request & { [DECISION]?: Decision }
 
 /**
  * The gateway's decision on the request that it passed to the handler.
  * @throws TypeError for any other request
  */
 export function agentOf(request: Request): Decision {
-  const decision = decisions.get(request)
+  const decision = (request as Decided)[DECISION]
   if (decision === undefined) throw new TypeError('No gateway has decided on this request.')
   return decision
 }
@@ -72,10 +73,8 @@ export function gateway(options: FetchGatewayOptions) {
         readBody: bodyReader(request),
       })
       const denial = denialFor(decision, gate, field('accept'), raw)
-      const headers = new Headers(request.headers)
-      replaceIdentityHeaders(headers, gate.isIdentityHeader, forwarded)
-      const cleaned = withHeaders(request, headers)
-      decisions.set(cleaned, decision)
+      const cleaned: Decided = withIdentityHeaders(request, gate.isIdentityHeader, forwarded)
+      cleaned[DECISION] = decision
       if (denial === null) return addVary(await handler(cleaned, ...rest), vary)
       const answer = onRefused && (() => onRefused(cleaned, { ...denial, decision }))
       const response = answer && (await customResponse(denial, answer))

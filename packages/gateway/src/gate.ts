@@ -34,7 +34,7 @@ import {
   unverifiedOutcome,
   type Verdict,
 } from './decision/decide.ts'
-import type { Basis, CertificateFault } from './decision/decision.ts'
+import type { Basis, CertificateFault, Proof } from './decision/decision.ts'
 import { type AcceptedProofs, varyHeader } from './denial.ts'
 import { type TrustedIssuer, trustedIssuers } from './issuers/trusted-issuers.ts'
 import { isLogFinal, type LoggedKeys, loggedKeysFor } from './logged-keys.ts'
@@ -45,7 +45,7 @@ import { type ReadOptions, readOptions, reportMissingStore } from './read-option
 import { addressOf, limitKey } from './request/address-key.ts'
 import type { GatewayRequest } from './request/gateway-request.ts'
 import { identityHeaderMatcher } from './request/identity-headers.ts'
-import { NO_AUDIENCE, Signatures, type Signer } from './signatures.ts'
+import { NO_AUDIENCE, Signatures, type Signer, type SignerKey } from './signatures.ts'
 import { TokenBuckets } from './token-buckets.ts'
 
 /** What an adapter adds to the options of a gateway. */
@@ -168,9 +168,10 @@ export class Gate {
     try {
       const outcome = this.#decide(request)
       if (!(outcome instanceof Promise)) return this.#report(outcome, request)
-      return outcome
-        .catch(() => this.#failureOutcome(request))
-        .then((each) => this.#report(each, request))
+      return outcome.then(
+        (each) => this.#report(each, request),
+        () => this.#report(this.#failureOutcome(request), request),
+      )
     } catch {
       return this.#report(this.#failureOutcome(request), request)
     }
@@ -212,11 +213,8 @@ export class Gate {
     const proven = await signatures.verify(signature, found.key)
     if ('verdict' in proven) return unproven(proven)
 
-    const { signer, basis } = found
-    const lookup = await this.#withInclusionProof(ruleIndex, signer, found.lookup, basis)
-    const isAdmitted =
-      this.policy.mode === 'shadow' || this.#verdict(ruleIndex, signer, lookup).action !== 'deny'
-
+    const outcome = await this.#outcomeFor(ruleIndex, found.signer, found)
+    const isAdmitted = outcome.decision.admitted
     const result = isAdmitted
       ? await signatures.accept(proven, request.readBody)
       : refuseSignature(proven, 'not-admitted')
@@ -224,10 +222,30 @@ export class Gate {
       return unproven(result, { retryAfterSeconds: signatures.retryAfterSeconds(proven) })
     }
 
-    const outcome = this.#namesAnother(request.identification, signedIn, signer)
+    const { signer, basis } = found
+    const decided = this.#identifications.nameAnother(signer, request.identification, signedIn)
       ? this.#evaluate(ruleIndex, CONFLICT, null, basis)
-      : this.#evaluate(ruleIndex, signer, lookup, basis)
-    return this.#applyLimit(request, signedOutcome(this, outcome, result))
+      : outcome
+    return this.#applyLimit(request, signedOutcome(this, decided, result))
+  }
+
+  /** What the policy says of an agent: decided once for each answer of the service, while that is cached. */
+  #outcomeFor(
+    ruleIndex: number | null,
+    caller: NamedCaller | SessionCaller | Signer,
+    { lookup, basis, derived }: Pick<SignerKey, 'lookup' | 'basis' | 'derived'>,
+  ): Outcome | Promise<Outcome> {
+    const proof = caller.kind === 'named' ? PROOFS.indexOf(caller.proof) : 0
+    const index = PROOFS.length * this.#slotOf(ruleIndex) + proof
+    const known = derived?.[index]
+    if (known !== undefined) return known
+    const decideOn = (result: LookupResult | null): Outcome => {
+      const outcome = this.#evaluate(ruleIndex, caller, result, basis)
+      if (derived !== null && isLogFinal(result)) derived[index] = outcome
+      return outcome
+    }
+    const result = this.#withInclusionProof(ruleIndex, caller, lookup, basis)
+    return result instanceof Promise ? result.then(decideOn) : decideOn(result)
   }
 
   /** A signature that proves nothing: the request is refused if it is invalid, and decided without it if that is not known. */
@@ -272,17 +290,14 @@ export class Gate {
     if (hasEnded(caller, answer)) {
       return this.#applyLimit(request, this.#evaluate(ruleIndex, SESSION_ENDED, null, null))
     }
-    const index = 2 * slot + (caller.proof === 'none' ? 0 : 1)
-    const known = cached.derived[index]
-    if (known !== undefined) return this.#applyLimit(request, known)
-    const basis = this.#settings.bases.cache
-    const decideOn = (result: LookupResult | null): Outcome => {
-      const outcome = this.#evaluate(ruleIndex, caller, result, basis)
-      if (isLogFinal(result)) cached.derived[index] = outcome
-      return this.#applyLimit(request, outcome)
-    }
-    const result = this.#withInclusionProof(ruleIndex, caller, answer, basis)
-    return result instanceof Promise ? result.then(decideOn) : decideOn(result)
+    const outcome = this.#outcomeFor(ruleIndex, caller, {
+      lookup: answer,
+      basis: this.#settings.bases.cache,
+      derived: cached.derived,
+    })
+    return outcome instanceof Promise
+      ? outcome.then((each) => this.#applyLimit(request, each))
+      : this.#applyLimit(request, outcome)
   }
 
   /** Where outcomes by some rules are remembered. */
@@ -323,22 +338,6 @@ export class Gate {
     if (named === null) return UNREADABLE
     if (session === null) return named
     return session.did === named.did ? session : CONFLICT
-  }
-
-  /**
-   * Whether the identification header or the session names another agent than the one that signed. The verifier compares the header for
-   * agents of the service; those of other issuers may have another identification header.
-   */
-  #namesAnother(
-    identification: string | null,
-    session: SessionCaller | null,
-    signer: Signer,
-  ): boolean {
-    const did = signer.kind === 'named' ? signer.did : null
-    if (session !== null && session.did !== did) return true
-    if (identification === null || did === null || identification === did) return false
-    const named = this.#identifications.parse(identification)
-    return named?.did !== did
   }
 
   #evaluate(
@@ -388,6 +387,8 @@ export class Gate {
     return outcomeOf(this, ANONYMOUS, strictest(rules.map(failureVerdict)), null)
   }
 }
+
+const PROOFS: readonly Proof[] = ['none', 'session', 'signature']
 
 /** What is known of a signature that proves nothing, besides the result. */
 interface Unproven {

@@ -11,8 +11,8 @@ import {
   addVary,
   bodyReader,
   rawWebRequest,
-  replaceIdentityHeaders,
   targetOf,
+  withIdentityHeaders,
 } from './request/web-request.ts'
 
 declare module 'hono' {
@@ -64,14 +64,8 @@ export function gateway(options: HonoGatewayOptions): MiddlewareHandler & Closea
     const { decision, forwarded } = outcome instanceof Promise ? await outcome : outcome
     c.set('agent', decision)
     const denial = denialFor(decision, gate, field('accept'), raw)
-    try {
-      replaceIdentityHeaders(request.headers, gate.isIdentityHeader, forwarded)
-    } catch {
-      // Requests are immutable on Workers and Deno, so the application gets a changed copy.
-      const headers = new Headers(request.headers)
-      replaceIdentityHeaders(headers, gate.isIdentityHeader, forwarded)
-      c.req.raw = new Request(request, { headers })
-    }
+    const cleaned = withIdentityHeaders(request, gate.isIdentityHeader, forwarded)
+    if (cleaned !== request) c.req.raw = cleaned
     if (denial !== null) {
       const answer = onRefused && (() => onRefused(c, { ...denial, decision }))
       const response = answer && (await customResponse(denial, answer))

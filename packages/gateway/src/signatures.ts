@@ -22,9 +22,9 @@ import {
   verifyWithKey,
 } from '@countersign/protocol'
 import { type KeyDirectories, signatureVerifier, type VerifiedCertificate } from '@countersign/sdk'
-import type { AgentCache } from './agent-cache.ts'
+import type { AgentCache, CacheEntry } from './agent-cache.ts'
 import { BoundedMap } from './bounded-map.ts'
-import type { Caller, LookupResult } from './decision/decide.ts'
+import type { Caller, LookupResult, Outcome } from './decision/decide.ts'
 import type { Basis, CertificateFault } from './decision/decision.ts'
 import type { TrustedIssuer } from './issuers/trusted-issuers.ts'
 import type { Policy } from './policy/policy.ts'
@@ -37,7 +37,7 @@ export interface SignaturesOptions {
   /** The origin of the service, as agents name it. */
   readonly issuer: string
   readonly naming: Naming
-  readonly agents: AgentCache<unknown>
+  readonly agents: AgentCache<Outcome>
   /** For decisions by an answer of the service. */
   readonly bases: Readonly<Record<'service' | 'cache', Basis>>
   readonly nonces: NonceStore
@@ -66,6 +66,8 @@ export interface SignerKey {
   /** What is known of the agent; null for a directory. */
   readonly lookup: LookupResult | null
   readonly basis: Basis | null
+  /** What was derived from the cached answer that this is; null if it is none. */
+  readonly derived: Outcome[] | null
 }
 
 /** Why there is no key that counts. */
@@ -124,7 +126,7 @@ export class Signatures {
   }
 
   /** The key by the certificate in the request, the service's answer, or a directory of the policy. */
-  async findKey(signature: ReceivedSignature): Promise<SignerKey | MissingKey> {
+  findKey(signature: ReceivedSignature): SignerKey | MissingKey | Promise<SignerKey | MissingKey> {
     const { issuer, naming } = this.#options
     const { trusted, keyid, signatureAgent } = signature
     if (trusted !== null) {
@@ -150,7 +152,7 @@ export class Signatures {
   verify(
     signature: ReceivedSignature,
     key: SigningKey,
-  ): Promise<VerifiedSignature | UnverifiedResult> {
+  ): VerifiedSignature | UnverifiedResult | Promise<VerifiedSignature | UnverifiedResult> {
     return verifyWithKey(signature, key, this.#verify)
   }
 
@@ -158,8 +160,11 @@ export class Signatures {
    * Records the nonce, and compares the body with the signed digest.
    * @param readBody null if the body is not visible here, or in the request already
    */
-  async accept(proven: VerifiedSignature, readBody: BodyReader | null): Promise<SignatureResult> {
-    const result = await checkReplayAndBody(proven, this.#nonces)
+  accept(
+    proven: VerifiedSignature,
+    readBody: BodyReader | null,
+  ): SignatureResult | Promise<SignatureResult> {
+    const result = checkReplayAndBody(proven, this.#nonces)
     return readBody === null ? result : withBody(result, readBody)
   }
 
@@ -191,7 +196,7 @@ export class Signatures {
     const evidence = await trusted.evidence(certificate, staple, restricted)
     if (evidence === 'certificate-replaced') return missing('unknown-key', evidence)
     const { publicKey, lookup, basis } = evidence
-    return agentKey(did, publicKey, lookup, basis)
+    return agentKey(did, publicKey, { lookup, basis, derived: null })
   }
 
   /** What the service said last of an agent, if that is against its certificate. */
@@ -203,29 +208,35 @@ export class Signatures {
     return agent.status === 'active' ? null : { status: agent.status, ageMs: known.ageMs }
   }
 
-  async #lookupKey(did: string, keyid: string): Promise<SignerKey | MissingKey> {
-    const { lookup, basis } = await this.#lookup(did, keyid)
-    const agent = lookup.kind === 'answered' ? lookup.agent : lookup.last?.agent
-    if (agent?.key?.keyid === keyid) return agentKey(did, agent.key.publicKey, lookup, basis)
-    return missing(lookup.kind === 'answered' ? 'unknown-key' : 'directory-unavailable')
+  #lookupKey(did: string, keyid: string): SignerKey | MissingKey | Promise<SignerKey | MissingKey> {
+    const { bases } = this.#options
+    const cached = this.#cachedAnswer(did, keyid)
+    return cached === null
+      ? this.#askForKey(did, keyid)
+      : keyOf(
+          { kind: 'answered', agent: cached.agent },
+          { did, keyid },
+          bases.cache,
+          cached.derived,
+        )
   }
 
-  /** Asks the service again if the cached answer has another key, since the agent may have changed it: once in REFRESH_MS. */
-  async #lookup(
-    did: string,
-    keyid: string,
-  ): Promise<{ readonly lookup: LookupResult; readonly basis: Basis }> {
-    const { agents, bases, now } = this.#options
+  async #askForKey(did: string, keyid: string): Promise<SignerKey | MissingKey> {
+    const { agents, bases } = this.#options
+    return keyOf(await agents.lookup(did), { did, keyid }, bases.service, null)
+  }
+
+  /** Null if the service has to be asked, also if the agent may have another key since: once in REFRESH_MS. */
+  #cachedAnswer(did: string, keyid: string): CacheEntry<Outcome> | null {
+    const { agents, now } = this.#options
     const cached = agents.getFresh(did)
-    if (cached !== undefined) {
-      const refreshedAt = this.#refreshedAt.get(did) ?? Number.NEGATIVE_INFINITY
-      const isOther = cached.agent !== null && cached.agent.key?.keyid !== keyid
-      if (!isOther || now() - refreshedAt < REFRESH_MS) {
-        return { lookup: { kind: 'answered', agent: cached.agent }, basis: bases.cache }
-      }
-      this.#refreshedAt.set(did, now())
-    }
-    return { lookup: await agents.lookup(did), basis: bases.service }
+    if (cached === undefined) return null
+    const isOther = cached.agent !== null && cached.agent.key?.keyid !== keyid
+    if (!isOther) return cached
+    const refreshedAt = this.#refreshedAt.get(did) ?? Number.NEGATIVE_INFINITY
+    if (now() - refreshedAt < REFRESH_MS) return cached
+    this.#refreshedAt.set(did, now())
+    return null
   }
 
   async #directoryKey({ signatureAgent, keyid }: KeyReference): Promise<SignerKey | MissingKey> {
@@ -234,19 +245,33 @@ export class Signatures {
     if (directory === null) return missing('untrusted-agent')
     const key = await directories.findKey({ signatureAgent, keyid })
     if (typeof key === 'string') return missing(key)
-    return { key, signer: { kind: 'directory', url: directory.url }, lookup: null, basis: null }
+    const signer = { kind: 'directory', url: directory.url } as const
+    return { key, signer, lookup: null, basis: null, derived: null }
   }
+}
+
+/** The key by an answer of the service. */
+function keyOf(
+  lookup: LookupResult,
+  { did, keyid }: { readonly did: string; readonly keyid: string },
+  basis: Basis,
+  derived: Outcome[] | null,
+): SignerKey | MissingKey {
+  const agent = lookup.kind === 'answered' ? lookup.agent : lookup.last?.agent
+  if (agent?.key?.keyid === keyid) {
+    return agentKey(did, agent.key.publicKey, { lookup, basis, derived })
+  }
+  return missing(lookup.kind === 'answered' ? 'unknown-key' : 'directory-unavailable')
 }
 
 function agentKey(
   did: string,
   publicKey: Uint8Array,
-  lookup: LookupResult,
-  basis: Basis,
+  { lookup, basis, derived }: Pick<SignerKey, 'lookup' | 'basis' | 'derived'>,
 ): SignerKey {
   // No status: the policy decides on it.
   const key = { publicKey, did, status: null }
-  return { key, signer: { kind: 'named', did, proof: 'signature' }, lookup, basis }
+  return { key, signer: { kind: 'named', did, proof: 'signature' }, lookup, basis, derived }
 }
 
 function missing(
@@ -276,7 +301,11 @@ function timely(store: NonceStore): NonceStore {
 }
 
 /** Compares the body with the signed digest. Reads it only for a proven agent, so that nobody else makes us buffer it. */
-async function withBody(result: SignatureResult, readBody: BodyReader): Promise<SignatureResult> {
+async function withBody(
+  checked: SignatureResult | Promise<SignatureResult>,
+  readBody: BodyReader,
+): Promise<SignatureResult> {
+  const result = await checked
   const { verdict, contentDigest, digest } = result
   if (verdict !== 'verified' || digest === 'checked') return result
   const body = await readBody().catch(() => 'too-large' as const)

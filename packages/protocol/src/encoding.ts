@@ -1,6 +1,12 @@
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'
+const CODES = codesOf(ALPHABET)
+const URL_CODES = codesOf(`${ALPHABET.slice(0, 62)}-_`)
 const VALUE = new Uint8Array(128)
 for (let i = 0; i < 64; i++) VALUE[ALPHABET.charCodeAt(i)] = i
+
+function codesOf(alphabet: string): Uint8Array {
+  return Uint8Array.from(alphabet, (each) => each.charCodeAt(0))
+}
 
 /** 32 bytes in canonical base64: RFC 4648 section 4, padded, unused bits zero. */
 export const KEY_PATTERN = /^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$/
@@ -44,21 +50,29 @@ export function decodeBase64(text: string): Uint8Array | null {
 
 /** Standard base64 with padding (RFC 4648 section 4). */
 export function encodeBase64(bytes: Uint8Array): string {
-  let text = ''
-  for (let i = 0; i < bytes.length; i += 3) {
-    const left = bytes.length - i
-    const bits = ((bytes[i] as number) << 16) | ((bytes[i + 1] ?? 0) << 8) | (bytes[i + 2] ?? 0)
-    text += ALPHABET[bits >> 18] as string
-    text += ALPHABET[(bits >> 12) & 63]
-    text += left > 1 ? ALPHABET[(bits >> 6) & 63] : '='
-    text += left > 2 ? ALPHABET[bits & 63] : '='
-  }
-  return text
+  return encodeWith(CODES, '=', bytes)
 }
 
 /** URL-safe base64 without padding (RFC 4648 section 5), as in JWKs and thumbprints. */
 export function encodeBase64Url(bytes: Uint8Array): string {
-  return encodeBase64(bytes).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')
+  return encodeWith(URL_CODES, '', bytes)
+}
+
+function encodeWith(alphabet: Uint8Array, padding: string, bytes: Uint8Array): string {
+  const code = (bits: number) => alphabet[bits & 63] as number
+  const whole = bytes.length - (bytes.length % 3)
+  let text = ''
+  for (let i = 0; i < whole; i += 3) {
+    const bits =
+      ((bytes[i] as number) << 16) | ((bytes[i + 1] as number) << 8) | (bytes[i + 2] as number)
+    text += String.fromCharCode(code(bits >> 18), code(bits >> 12), code(bits >> 6), code(bits))
+  }
+  if (whole === bytes.length) return text
+  const bits = ((bytes[whole] as number) << 16) | ((bytes[whole + 1] ?? 0) << 8)
+  const head = text + String.fromCharCode(code(bits >> 18), code(bits >> 12))
+  return bytes.length - whole === 1
+    ? head + padding + padding
+    : head + String.fromCharCode(code(bits >> 6)) + padding
 }
 
 const encoder = new TextEncoder()

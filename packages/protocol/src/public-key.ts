@@ -73,6 +73,17 @@ export function keyThumbprint(publicKey: Uint8Array): string {
   )
 }
 
+const thumbprints = new WeakMap<Uint8Array, string>()
+
+/** `keyThumbprint` of bytes that do not change: those who cache keys, and signers, have the same array again. */
+export function cachedThumbprint(publicKey: Uint8Array): string {
+  const known = thumbprints.get(publicKey)
+  if (known !== undefined) return known
+  const thumbprint = keyThumbprint(publicKey)
+  thumbprints.set(publicKey, thumbprint)
+  return thumbprint
+}
+
 /** The JWK thumbprint of a P-256 key (RFC 7638 with SHA-256). @param x, y 32 bytes in base64url */
 export function ecThumbprint({ x, y }: { readonly x: string; readonly y: string }): string {
   return encodeBase64Url(sha256(utf8(`{"crv":"P-256","kty":"EC","x":"${x}","y":"${y}"}`)))

@@ -46,11 +46,17 @@ import type { AgentSession } from './sign-in.ts'
 import { audiencesOf } from './signed-requests/audiences.ts'
 import { RequestSigner } from './signed-requests/request-signer.ts'
 
+/** The key of an agent, for the tools. Not exported by the package: no method returns it. */
+export let signerOf: (agent: Agent) => Signer
+
 /**
  * An agent with its key. Every error is a CountersignError. No method returns the private key.
  */
 export class Agent {
-  readonly #registry: Registry
+  /** The service that certifies it. */
+  readonly registry: Registry
+  /** The origins that it signs requests for. */
+  readonly audiences: readonly string[]
   readonly #naming: Naming
   readonly #issuer: string
   readonly #now: () => number
@@ -58,20 +64,26 @@ export class Agent {
   #signer: Signer
   readonly #did: OwnDid
 
+  static {
+    signerOf = (agent) => agent.#signer
+  }
+
   /** @throws CountersignError INVALID_ARGUMENT, UNUSABLE_KEY if the public key is not 32 bytes */
   constructor(options: AgentOptions) {
     assertAgentOptions(options)
     const { registry, signer, did, audiences = [], issuer = registry.service } = options
-    this.#registry = registry
+    this.registry = registry
     this.#signer = checkedSigner(signer)
     this.#naming = namingOf(registry.naming)
     this.#did = new OwnDid(() => this.whoami(), registry.service)
     if (did !== undefined) this.#did.known = fullDid(this.#naming, did)
     this.#issuer = originOf(issuer, 'The issuer')
     this.#now = options.now ?? Date.now
+    const signedFor = audiencesOf(audiences)
+    this.audiences = [...signedFor.keys()]
     this.#requests = new RequestSigner({
       naming: this.#naming,
-      audiences: audiencesOf(audiences),
+      audiences: signedFor,
       unlisted: options.unlisted ?? 'refuse',
       maxRetryAfterMs: atLeast(0, options.maxRetryAfterMs ?? 60_000, 'maxRetryAfterMs'),
       issuer: this.#issuer,
@@ -128,7 +140,7 @@ export class Agent {
     }
     const signature = await this.#sign(claimMessage(token, agentId))
     const request = { claimToken: token, agentId, publicKey: this.publicKey, signature }
-    const claimed = await this.#registry.redeem(request, options)
+    const claimed = await this.registry.redeem(request, options)
     this.#did.known = claimed.did
     return claimed
   }
@@ -138,7 +150,7 @@ export class Agent {
    * @throws CountersignError NOT_FOUND if the key has no certificate
    */
   async whoami(options?: CallOptions): Promise<AgentObject> {
-    const self = await this.#registry.agent(this.did ?? this.publicKey, {
+    const self = await this.registry.agent(this.did ?? this.publicKey, {
       fresh: true,
       ...options,
     })
@@ -156,7 +168,7 @@ export class Agent {
   async renounce(options: Pick<CallOptions, 'signal'> = {}): Promise<Renounced> {
     const did = this.#did.require()
     const request = await endRequest(this.#holder(did), 'renounce', await this.whoami(options))
-    return this.#registry.renounce(did, request, options)
+    return this.registry.renounce(did, request, options)
   }
 
   /**
@@ -175,7 +187,7 @@ export class Agent {
       return { did, keySequence: self.keySequence, keyChangedAt: self.keyChangedAt }
     }
     const request = await rotateRequest(this.#holder(did), next, self)
-    const rotated = await this.#registry.rotateKey(did, request, options)
+    const rotated = await this.registry.rotateKey(did, request, options)
     this.useKey(next)
     return rotated
   }
@@ -196,7 +208,7 @@ export class Agent {
     const self = await this.whoami(options)
     const did = this.#did.require()
     const request = await recoverRequest(this.#holder(did), token, self)
-    return this.#registry.recover(did, request, options)
+    return this.registry.recover(did, request, options)
   }
 
   /**
@@ -207,7 +219,7 @@ export class Agent {
   async vetoRecovery(options: Pick<CallOptions, 'signal'> = {}): Promise<Vetoed> {
     const did = this.#did.require()
     const request = await endRequest(this.#holder(did), 'veto', await this.whoami(options))
-    return this.#registry.vetoRecovery(did, request, options)
+    return this.registry.vetoRecovery(did, request, options)
   }
 
   /**
@@ -218,7 +230,7 @@ export class Agent {
   async reportKey(options: Pick<CallOptions, 'signal'> = {}): Promise<AgentKeys> {
     const did = this.#did.require()
     const request = await reportRequest(this.#holder(did), await this.keys(options))
-    return this.#registry.reportKey(did, request, options)
+    return this.registry.reportKey(did, request, options)
   }
 
   /**
@@ -226,7 +238,7 @@ export class Agent {
    * @throws CountersignError NOT_FOUND if the key has no certificate
    */
   keys(options?: CallOptions): Promise<AgentKeys> {
-    return this.#registry.keys(this.did ?? this.publicKey, { fresh: true, ...options })
+    return this.registry.keys(this.did ?? this.publicKey, { fresh: true, ...options })
   }
 
   /**
@@ -246,7 +258,7 @@ export class Agent {
       expires: created + DIRECTORY_PROOF_MAX_LIFETIME,
     }
     const proof = await signDirectory(claim, (message) => this.#signer.sign(message))
-    return this.#registry.proveDirectory(did, proof, options)
+    return this.registry.proveDirectory(did, proof, options)
   }
 
   /**
@@ -258,7 +270,7 @@ export class Agent {
    */
   async grant(request: GrantRequest, options: Pick<CallOptions, 'signal'> = {}): Promise<Grant> {
     const sign = (path: string, init: RequestInit) => this.#requests.signForService(path, init)
-    return this.#registry.grant(await this.#did.find(), request, sign, options)
+    return this.registry.grant(await this.#did.find(), request, sign, options)
   }
 
   /**

@@ -1,10 +1,14 @@
 import { encodeBase64 } from '@countersign/protocol'
 import type { Card } from '@countersign/sdk'
+import {
+  assertReference,
+  type Field,
+  fields,
+  printable,
+  STATUS_WORDS,
+} from '@countersign/sdk/tool-support'
 import type { Command } from 'commander'
-import { STATUS_WORDS } from '../certificate.ts'
-import { assertReference } from '../challenge.ts'
 import { type Invocation, takesKey, takesService } from '../invocation.ts'
-import { type Field, fields, printable } from '../output.ts'
 
 /** `countersign card [did]` (contract 4.5). */
 export function cardCommand(program: Command, cli: Invocation): void {

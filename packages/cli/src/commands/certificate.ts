@@ -1,11 +1,9 @@
 import { readFile } from 'node:fs/promises'
 import { text } from 'node:stream/consumers'
 import { type VerifiedCertificate, verifyCertificate } from '@countersign/sdk'
+import { assertReference, Failure, fields } from '@countersign/sdk/tool-support'
 import type { Command } from 'commander'
-import { assertReference } from '../challenge.ts'
-import { Failure } from '../errors.ts'
 import { type Invocation, takesKey, takesService } from '../invocation.ts'
-import { fields } from '../output.ts'
 import { ownAgent } from '../own-agent.ts'
 
 const GET_HELP = `

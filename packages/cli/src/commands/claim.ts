@@ -1,8 +1,8 @@
 import { encodeBase64 } from '@countersign/protocol'
+import { fields } from '@countersign/sdk/tool-support'
 import type { Command } from 'commander'
 import { assertAgentId, parseToken, redeem } from '../claim-token.ts'
 import { type Invocation, takesKey, takesService } from '../invocation.ts'
-import { fields } from '../output.ts'
 
 const HELP = `
 The owner creates the token on the dashboard; the operator can create one with countersignd token issue <owner>.

@@ -3,12 +3,17 @@ import { Readable, type Writable } from 'node:stream'
 import { finished, pipeline } from 'node:stream/promises'
 import type { ReadableStream } from 'node:stream/web'
 import { EXIT } from '@countersign/protocol'
+import {
+  Failure,
+  fetchSigned,
+  noResponse,
+  requestOf,
+  STATUS_WORDS,
+} from '@countersign/sdk/tool-support'
 import type { Command } from 'commander'
-import { STATUS_WORDS } from '../certificate.ts'
-import { Failure } from '../errors.ts'
 import { type Invocation, takesKey, takesService } from '../invocation.ts'
 import { ownAgent } from '../own-agent.ts'
-import { fetchSigned, noResponse, requestOf } from '../site-request.ts'
+import { USER_AGENT } from '../version.ts'
 import { audienceFor, type RequestOptions, readRequest, takesRequest } from './request-options.ts'
 
 const HELP = `
@@ -55,7 +60,7 @@ async function fetchSite(text: string, options: FetchOptions, cli: Invocation): 
   const audiences = [audienceFor(described.url, options)]
   const { agent, did, status } = await ownAgent(cli, audiences, { certificates })
   if (status !== 'active') cli.warn(`${did} is ${STATUS_WORDS[status]}. Sites will refuse it.`)
-  const response = await fetchSigned(agent, request)
+  const response = await fetchSigned(agent, request, USER_AGENT)
   cli.exitCode = exitCodeFor(response.status)
   if (cli.exitCode !== EXIT.ok) {
     cli.log(`${described.url.origin} answered ${statusLine(response)}`)

@@ -1,6 +1,6 @@
+import { printable } from '@countersign/sdk/tool-support'
 import type { Command } from 'commander'
 import { type Invocation, takesKey, takesService } from '../invocation.ts'
-import { printable } from '../output.ts'
 import { ownAgent } from '../own-agent.ts'
 
 const HELP = `

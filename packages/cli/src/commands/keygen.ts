@@ -2,10 +2,9 @@ import { readFileSync } from 'node:fs'
 import { encodeBase64 } from '@countersign/protocol'
 import { CountersignError, keyFromPem, newKey } from '@countersign/sdk'
 import { writeKeyFile } from '@countersign/sdk/node'
+import { codeOf, Failure, fields } from '@countersign/sdk/tool-support'
 import type { Command } from 'commander'
-import { codeOf, Failure } from '../errors.ts'
 import { type Invocation, takesKey } from '../invocation.ts'
-import { fields } from '../output.ts'
 
 const HELP = `
 The key file is PKCS#8 in PEM with mode 0600, compatible with openssl. An existing key is not overwritten without --force.

@@ -15,10 +15,10 @@ import {
   parseThumbprint,
   parseVerifierKey,
 } from '@countersign/protocol'
+import { codeOf, Failure, fields } from '@countersign/sdk/tool-support'
 import type { Command } from 'commander'
-import { codeOf, exitCodeOf, Failure } from '../errors.ts'
+import { exitCodeOf } from '../exit-code.ts'
 import { type Invocation, printError, takesService } from '../invocation.ts'
-import { fields } from '../output.ts'
 import { LogFault } from '../transparency-log/log-fault.ts'
 import { LogSource } from '../transparency-log/log-source.ts'
 import { LogStateFile } from '../transparency-log/log-state.ts'

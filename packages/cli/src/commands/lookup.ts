@@ -1,8 +1,6 @@
+import { assertReference, certificateRows, fields } from '@countersign/sdk/tool-support'
 import type { Command } from 'commander'
-import { certificateRows } from '../certificate.ts'
-import { assertReference } from '../challenge.ts'
 import { type Invocation, takesService } from '../invocation.ts'
-import { fields } from '../output.ts'
 
 const HELP = `
 Exit code 0: the agent exists, whatever its status. Exit code 3: there is no such agent. A DID alone proves nothing,

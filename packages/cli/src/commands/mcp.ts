@@ -1,9 +1,8 @@
+import { Failure, fields } from '@countersign/sdk/tool-support'
 import type { Command } from 'commander'
-import { Failure } from '../errors.ts'
 import { type Invocation, takesKey, takesService } from '../invocation.ts'
+import type { McpContext } from '../mcp/context.ts'
 import type { HttpFlags } from '../mcp/http-settings.ts'
-import type { McpContext } from '../mcp/tool.ts'
-import { fields } from '../output.ts'
 
 const HELP = `
 Tools: claim, whoami, show_card, sign_challenge, fetch, sign_in, rotate_key, lookup_agent, verify_agent, explain_grade.
@@ -52,7 +51,7 @@ export function mcpCommand(program: Command, cli: Invocation): void {
 async function mcp(options: McpOptions, cli: Invocation): Promise<void> {
   const { http, host = '127.0.0.1', allowHost } = options
   // Loaded on demand, so that the other commands start faster.
-  const { createContext } = await import('../mcp/tool.ts')
+  const { createContext } = await import('../mcp/context.ts')
   const context = createContext(cli, options)
   if (http !== undefined) return serveOverHttp({ http, host, allowHost }, context)
   if (options.host !== undefined || allowHost.length > 0) {

@@ -1,8 +1,8 @@
 import { recoverKeyFile } from '@countersign/sdk/node'
+import { fields } from '@countersign/sdk/tool-support'
 import type { Command } from 'commander'
 import { assertDid } from '../did.ts'
 import { type Invocation, takesKey, takesService } from '../invocation.ts'
-import { fields } from '../output.ts'
 
 const HELP = `
 The owner starts a recovery on the dashboard and gives you its token, within 10 minutes. The new key is written to

@@ -1,12 +1,16 @@
 import { encodeBase64, TAIL_LENGTH } from '@countersign/protocol'
 import type { Card } from '@countersign/sdk'
+import {
+  assertReference,
+  Failure,
+  fields,
+  parseOrigin,
+  printable,
+  STATUS_WORDS,
+} from '@countersign/sdk/tool-support'
 import type { Command } from 'commander'
-import { STATUS_WORDS } from '../certificate.ts'
-import { assertReference, parseOrigin } from '../challenge.ts'
 import { type ClientMetadata, readClientMetadata } from '../client-metadata.ts'
-import { Failure } from '../errors.ts'
 import { type Invocation, takesKey, takesService } from '../invocation.ts'
-import { fields, printable } from '../output.ts'
 import { SHEETS, type Sheet, type SheetField } from '../submission-sheets.ts'
 
 const HELP = `

@@ -1,8 +1,8 @@
 import { Agent } from '@countersign/sdk'
+import { fields } from '@countersign/sdk/tool-support'
 import type { Command } from 'commander'
 import { assertDid } from '../did.ts'
 import { type Invocation, takesKey, takesService } from '../invocation.ts'
-import { fields } from '../output.ts'
 
 const HELP = `
 Use it to leave an owner that you do not trust, for example if you were tricked into redeeming a stranger's claim token.

@@ -1,8 +1,8 @@
 import { Agent } from '@countersign/sdk'
+import { fields } from '@countersign/sdk/tool-support'
 import type { Command } from 'commander'
 import { assertDid } from '../did.ts'
 import { type Invocation, takesKey, takesService } from '../invocation.ts'
-import { fields } from '../output.ts'
 
 const HELP = `
 Use it if somebody else has the key. It works with a current or former key of the DID, also if the DID is revoked. Nobody can use

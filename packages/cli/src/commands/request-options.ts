@@ -2,10 +2,9 @@ import { readFile } from 'node:fs/promises'
 import { buffer } from 'node:stream/consumers'
 import { SIGNATURE_AGENT_DIALECTS } from '@countersign/protocol'
 import type { AudienceOptions } from '@countersign/sdk'
+import { Failure, parseSiteUrl, type SiteRequest } from '@countersign/sdk/tool-support'
 import { type Command, Option } from 'commander'
-import { Failure } from '../errors.ts'
 import type { Invocation } from '../invocation.ts'
-import { parseSiteUrl, type SiteRequest } from '../site-request.ts'
 
 /** Options that describe a request, named as curl names them. */
 export interface RequestOptions {

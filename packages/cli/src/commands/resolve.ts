@@ -1,8 +1,7 @@
 import { referenceKind } from '@countersign/protocol'
 import type { DidDocument } from '@countersign/sdk'
+import { assertReference, Failure } from '@countersign/sdk/tool-support'
 import type { Command } from 'commander'
-import { assertReference } from '../challenge.ts'
-import { Failure } from '../errors.ts'
 import { type Invocation, takesService } from '../invocation.ts'
 import { jsonText } from '../output.ts'
 

@@ -1,6 +1,6 @@
+import { fields } from '@countersign/sdk/tool-support'
 import type { Command } from 'commander'
 import { type Invocation, takesKey, takesService } from '../invocation.ts'
-import { fields } from '../output.ts'
 import { rotateOwnKey } from '../rotation.ts'
 
 const HELP = `

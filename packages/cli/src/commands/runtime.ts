@@ -6,12 +6,16 @@ import {
   referenceKind,
 } from '@countersign/protocol'
 import type { Registry } from '@countersign/sdk'
+import {
+  assertReference,
+  challengeBytes,
+  Failure,
+  fields,
+  ownCertificate,
+  unexpectedAnswer,
+} from '@countersign/sdk/tool-support'
 import type { Command } from 'commander'
-import { ownCertificate } from '../certificate.ts'
-import { assertReference, challengeBytes } from '../challenge.ts'
-import { Failure, unexpectedAnswer } from '../errors.ts'
 import { type Invocation, takesKey, takesService } from '../invocation.ts'
-import { fields } from '../output.ts'
 
 const HELP = `
 Prerequisite: the owner has added a runtime channel on the dashboard. Run this command where the agent runs. It signs a

@@ -1,9 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { encodeBase64 } from '@countersign/protocol'
 import type { Registry } from '@countersign/sdk'
+import { codeOf, Failure } from '@countersign/sdk/tool-support'
 import type { Command } from 'commander'
 import { readAgentCard, signAgentCard } from '../agent-card.ts'
-import { codeOf, Failure } from '../errors.ts'
 import { type Invocation, takesKey, takesService } from '../invocation.ts'
 import { jsonText } from '../output.ts'
 

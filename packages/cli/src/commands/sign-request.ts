@@ -1,8 +1,7 @@
+import { Failure, requestOf } from '@countersign/sdk/tool-support'
 import type { Command } from 'commander'
-import { Failure } from '../errors.ts'
 import { type Invocation, takesKey } from '../invocation.ts'
 import { ownAgent } from '../own-agent.ts'
-import { requestOf } from '../site-request.ts'
 import { audienceFor, type RequestOptions, readRequest, takesRequest } from './request-options.ts'
 
 const HELP = `

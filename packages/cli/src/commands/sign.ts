@@ -1,9 +1,14 @@
 import type { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { BOUND_CHALLENGE, encodeBase64 } from '@countersign/protocol'
+import {
+  audienceOf,
+  challengeBytes,
+  Failure,
+  parseOrigin,
+  wrongAudience,
+} from '@countersign/sdk/tool-support'
 import type { Command } from 'commander'
-import { audienceOf, challengeBytes, parseOrigin, wrongAudience } from '../challenge.ts'
-import { Failure } from '../errors.ts'
 import { type Invocation, takesKey } from '../invocation.ts'
 
 const HELP = `

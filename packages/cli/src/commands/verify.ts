@@ -1,18 +1,19 @@
 import { randomBytes } from 'node:crypto'
 import { EXIT, encodeBase64Url } from '@countersign/protocol'
 import type { Verification } from '@countersign/sdk'
-import type { Command } from 'commander'
-import { STATUS_WORDS } from '../certificate.ts'
 import {
   assertProof,
   assertReference,
+  codeOf,
+  Failure,
+  fields,
   type Proof,
   reasonNotVerified,
+  STATUS_WORDS,
   verifyProof,
-} from '../challenge.ts'
-import { codeOf, Failure } from '../errors.ts'
+} from '@countersign/sdk/tool-support'
+import type { Command } from 'commander'
 import { type Invocation, takesService } from '../invocation.ts'
-import { fields } from '../output.ts'
 
 const HELP = `
 Without options, the command creates a challenge for you to send to the agent. Then verify the signature that it returns:

@@ -1,8 +1,8 @@
 import { Agent } from '@countersign/sdk'
+import { fields } from '@countersign/sdk/tool-support'
 import type { Command } from 'commander'
 import { assertDid } from '../did.ts'
 import { type Invocation, takesKey, takesService } from '../invocation.ts'
-import { fields } from '../output.ts'
 
 const HELP = `
 Use it if your key is not lost: the owner took it for lost, or somebody else uses the owner's account. The recovery ends, and

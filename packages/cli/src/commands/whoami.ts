@@ -1,8 +1,12 @@
 import { encodeBase64 } from '@countersign/protocol'
+import {
+  certificateRows,
+  fields,
+  ownCertificate,
+  recoveryRows,
+} from '@countersign/sdk/tool-support'
 import type { Command } from 'commander'
-import { certificateRows, ownCertificate, recoveryRows } from '../certificate.ts'
 import { type Invocation, takesKey, takesService } from '../invocation.ts'
-import { fields } from '../output.ts'
 
 const HELP = `
 If the key has several certificates, the command shows one: active before suspended before revoked, then the oldest.

@@ -6,7 +6,7 @@ import {
   namingOfToken,
 } from '@countersign/protocol'
 import { Agent, CountersignError, discoverNaming, Registry } from '@countersign/sdk'
-import { Failure } from '../errors.ts'
+import { Failure } from '@countersign/sdk/tool-support'
 import type { Answer } from './answer.ts'
 import { CARD_CHECKS } from './card-checks.ts'
 import { type Check, type CheckResult, type Kit, runCheck, segment } from './check.ts'

@@ -1,5 +1,5 @@
+import { printable } from '@countersign/sdk/tool-support'
 import type { Invocation } from '../invocation.ts'
-import { printable } from '../output.ts'
 import type { CaseFailure, CheckResult } from './check.ts'
 import type { ConformanceReport } from './conformance.ts'
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { isIP } from 'node:net'
 import { encodeBase64Url, isLoopback } from '@countersign/protocol'
-import { Failure } from '../errors.ts'
+import { Failure } from '@countersign/sdk/tool-support'
 
 const DEFAULT_PORT = 8808
 const LOOPBACK_NAMES = ['localhost', '127.0.0.1', '[::1]']

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { rm } from 'node:fs/promises'
 import { CountersignError, type NewKey, newKey, type Signer } from '@countersign/sdk'
 import { writeKeyFile } from '@countersign/sdk/node'
-import { codeOf, Failure } from '../errors.ts'
+import { codeOf, Failure } from '@countersign/sdk/tool-support'
 import type { Invocation } from '../invocation.ts'
 
 /** What was done with a key, and whether the key is a new one. */

@@ -2,9 +2,9 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js'
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
+import type { McpContext } from './context.ts'
 import { checkRequest, type GuardRules, MCP_PATH, type Refusal } from './http-guard.ts'
 import { buildMcpServer } from './server.ts'
-import type { McpContext } from './tool.ts'
 
 /** More than the arguments of any tool can have. */
 const MAX_BODY_BYTES = 64 * 1024

@@ -1,32 +1,11 @@
 import type { Writable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
+import { ALL_TOOLS, callTool, type ToolDefinition } from '@countersign/sdk/tools'
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js'
+import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js'
 import { VERSION } from '../version.ts'
-import type { McpContext, Tool } from './tool.ts'
-import { claim } from './tools/claim.ts'
-import { explainGrade } from './tools/explain-grade.ts'
-import { fetchSite } from './tools/fetch.ts'
-import { lookupAgent } from './tools/lookup-agent.ts'
-import { rotateKey } from './tools/rotate-key.ts'
-import { showCard } from './tools/show-card.ts'
-import { signChallenge } from './tools/sign-challenge.ts'
-import { signIn } from './tools/sign-in.ts'
-import { verifyAgent } from './tools/verify-agent.ts'
-import { whoami } from './tools/whoami.ts'
-
-const TOOLS: readonly Tool[] = [
-  claim,
-  whoami,
-  showCard,
-  signChallenge,
-  fetchSite,
-  signIn,
-  rotateKey,
-  lookupAgent,
-  verifyAgent,
-  explainGrade,
-]
+import type { McpContext } from './context.ts'
 
 const INSTRUCTIONS = `You are, or act for, a software agent that has a key pair and can hold an identity certificate: a DID that others look up.
 - Your own identity: claim (once, with a token from your owner), whoami, show_card without an agent, rotate_key (only if the person you work for asks for it), fetch (call a site with a signed request), sign_in (get a session that fetch then uses), sign_challenge (only if a site sends you a challenge).
@@ -38,10 +17,24 @@ const INSTRUCTIONS = `You are, or act for, a software agent that has a key pair 
 export function buildMcpServer(context: McpContext): McpServer {
   const info = { name: 'countersign', title: 'Countersign', version: VERSION }
   const server = new McpServer(info, { instructions: INSTRUCTIONS })
-  for (const register of TOOLS) register(server, context)
+  for (const tool of ALL_TOOLS) registerTool(server, tool, context)
   // The log does not repeat the message: it could contain a secret in the wrong place.
   server.server.onerror = () => context.cli.log('ignored a message that is not valid')
   return server
+}
+
+function registerTool(server: McpServer, tool: ToolDefinition, context: McpContext): void {
+  const { name, title, description, annotations, input, output } = tool
+  const call = (args: unknown): Promise<CallToolResult> => {
+    const result = callTool(tool, args, context).then(({ text, data }): CallToolResult => {
+      const content = [{ type: 'text' as const, text }]
+      return data === null ? { content, isError: true } : { content, structuredContent: data }
+    })
+    context.pendingCalls.add(result)
+    return result.finally(() => context.pendingCalls.delete(result))
+  }
+  const described = { title, description, annotations, inputSchema: input, outputSchema: output }
+  server.registerTool(name, described, call)
 }
 
 /**

@@ -10,7 +10,7 @@ import {
   writeSync,
 } from 'node:fs'
 import type { KnownAgent } from '@countersign/protocol'
-import { Failure } from '../errors.ts'
+import { Failure } from '@countersign/sdk/tool-support'
 
 /** What is known of an agent by the entry with an index. */
 export interface IndexedAgent extends KnownAgent {

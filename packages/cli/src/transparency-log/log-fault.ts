@@ -1,4 +1,4 @@
-import { Failure, type FailureCode } from '../errors.ts'
+import { Failure, type FailureCode } from '@countersign/sdk/tool-support'
 
 /** How a log breaks its promise. */
 export type LogFaultCode = Extract<FailureCode, `LOG_${string}`>

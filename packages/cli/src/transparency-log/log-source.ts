@@ -7,7 +7,7 @@ import {
   type Tile,
   TREE_HASH_BYTES,
 } from '@countersign/protocol'
-import { Failure } from '../errors.ts'
+import { Failure } from '@countersign/sdk/tool-support'
 
 const TIMEOUT_MS = 30_000
 /** 256 entries, each with its length. */

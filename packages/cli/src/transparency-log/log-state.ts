@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } 
 import { link, open, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { decodeKey, encodeBase64, parseTreeSize, parseVerifierKey } from '@countersign/protocol'
-import { Failure } from '../errors.ts'
+import { Failure } from '@countersign/sdk/tool-support'
 import { jsonText } from '../output.ts'
 import { TreeFrontier } from './tree-frontier.ts'
 

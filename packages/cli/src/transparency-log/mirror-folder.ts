@@ -15,7 +15,7 @@ import {
   TREE_HASH_BYTES,
   treeRoot,
 } from '@countersign/protocol'
-import { Failure } from '../errors.ts'
+import { Failure } from '@countersign/sdk/tool-support'
 import { type LogState, writeDurably } from './log-state.ts'
 import type { EntryStore } from './verify-log.ts'
 

@@ -19,7 +19,7 @@ import {
   verifyConsistency,
 } from '@countersign/protocol'
 import { isSignature } from '@countersign/sdk'
-import { Failure } from '../errors.ts'
+import { Failure } from '@countersign/sdk/tool-support'
 import { LogFault } from './log-fault.ts'
 import type { LogSource } from './log-source.ts'
 import type { LogState } from './log-state.ts'

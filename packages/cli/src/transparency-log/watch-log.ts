@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { formatVerifierKey, type LogPolicy, type NoteKey } from '@countersign/protocol'
-import { codeOf, describeError, exitCodeOf, Failure } from '../errors.ts'
+import { codeOf, describeError, Failure } from '@countersign/sdk/tool-support'
+import { exitCodeOf } from '../exit-code.ts'
 import type { Invocation } from '../invocation.ts'
 import { LogFault } from './log-fault.ts'
 import type { LogSource } from './log-source.ts'

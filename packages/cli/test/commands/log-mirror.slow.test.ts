@@ -79,7 +79,7 @@ function filesOf(dir: string): Map<string, string> {
 
 test(
   'a mirror follows the log, and anybody can verify it: our reader, the command and Go',
-  needs('go'),
+  needs('go', 'golang.org/x/mod'),
   async (t) => {
     const service = await startLogged(t, 300)
     const dir = join(tempDir(t), 'log')

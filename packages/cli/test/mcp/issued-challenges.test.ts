@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { IssuedChallenges } from '../../src/mcp/issued-challenges.ts'
+import { IssuedChallenges } from '@countersign/sdk/tools'
 
 suite('issued challenges', () => {
   test('count once, for one agent, within five minutes', () => {

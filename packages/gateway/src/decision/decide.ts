@@ -292,13 +292,16 @@ export function rateLimitedOutcome(
   })
 }
 
-/** Adds what is known of the request's signature. */
+/** Adds what is known of the request's signature. Of that, headers say only the digest. */
 export function signedOutcome(
-  context: OutcomeContext,
-  { decision }: Outcome,
+  { naming }: OutcomeContext,
+  { decision, forwarded }: Outcome,
   result: SignatureResult,
 ): Outcome {
-  return freeze(context, { ...decision, signature: signatureOf(result) })
+  const signature = Object.freeze(signatureOf(result))
+  const signed = Object.freeze({ ...decision, signature })
+  if (signature.contentDigest === null) return { decision: signed, forwarded }
+  return { decision: signed, forwarded: forwardedHeaders(naming, signed) }
 }
 
 /**

@@ -49,11 +49,30 @@ export function forwardedHeaders(naming: Naming, decision: Decision): ForwardedH
     directory,
     issuer: status === null ? null : issuer,
   }
-  const names = naming.forwardedHeaders
-  return (Object.keys(names) as (keyof typeof names)[]).flatMap((key) => {
+  const headers: [string, string, string][] = []
+  for (const [key, name, lower] of namesOf(naming)) {
     const value = values[key]
-    return value === null ? [] : [[names[key], value, names[key].toLowerCase()] as const]
-  })
+    if (value !== null) headers.push([name, value, lower])
+  }
+  return headers
+}
+
+type ForwardedNames = readonly (readonly [
+  key: keyof Naming['forwardedHeaders'],
+  name: string,
+  lower: string,
+])[]
+
+const names = new WeakMap<Naming, ForwardedNames>()
+
+/** In their order. There are few deployments, and many requests. */
+function namesOf(naming: Naming): ForwardedNames {
+  const known = names.get(naming)
+  if (known !== undefined) return known
+  const entries = Object.entries(naming.forwardedHeaders) as [ForwardedNames[number][0], string][]
+  const found = entries.map(([key, name]) => [key, name, name.toLowerCase()] as const)
+  names.set(naming, found)
+  return found
 }
 
 /** The operator chooses the ids of identity providers freely, so they may contain characters a header cannot. */

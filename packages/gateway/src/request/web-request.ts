@@ -28,8 +28,27 @@ export function targetOf(url: string): string {
   return url.slice(url.indexOf('/', url.indexOf('//') + 2))
 }
 
-/** Removes identity headers that the client sent, and sets the gateway's own. */
-export function replaceIdentityHeaders(
+/**
+ * Removes identity headers that the client sent, and sets the gateway's own.
+ * @returns the request itself; a copy where requests cannot be changed, as on Workers and Deno
+ */
+export function withIdentityHeaders(
+  request: Request,
+  isIdentity: (name: string) => boolean,
+  forwarded: ForwardedHeaders,
+): Request {
+  const { headers } = request
+  try {
+    replaceIdentityHeaders(headers, isIdentity, forwarded)
+    // A platform could hand out copies of the headers.
+    if (request.headers === headers) return request
+  } catch {}
+  const changed = new Headers(headers)
+  replaceIdentityHeaders(changed, isIdentity, forwarded)
+  return withHeaders(request, changed)
+}
+
+function replaceIdentityHeaders(
   headers: Headers,
   isIdentity: (name: string) => boolean,
   forwarded: ForwardedHeaders,
@@ -67,7 +86,7 @@ export function addVary(response: Response, names: string): Response {
  * A copy of a request with other headers. Next.js hands out a proxy of its requests, of which the constructor cannot make a copy: the
  * copy then has the parts that a handler reads.
  */
-export function withHeaders(request: Request, headers: Headers): Request {
+function withHeaders(request: Request, headers: Headers): Request {
   try {
     return new Request(request, { headers })
   } catch (error) {

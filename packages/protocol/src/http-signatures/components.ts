@@ -60,32 +60,46 @@ export interface CoveredParts {
 }
 
 /**
- * The components that a signature covers in the profile `strict`, in their order.
- * @param agent the component that covers `Signature-Agent`
+ * The names of the components that a signature covers in the profile `strict`, in their order.
  * @param headers the deployment's `agentHeaders`
  */
-export function strictComponents(
+export function strictNames(
   { method, fields, hasQuery, hasContent }: CoveredParts,
+  headers: readonly string[],
+): readonly string[] {
+  const names = ['@method', '@authority', '@path']
+  if (hasQuery) names.push('@query')
+  if (coversDigest({ method, hasContent })) names.push('content-digest')
+  for (const name of COVERED_IF_PRESENT) if (fields.has(name)) names.push(name)
+  names.push('signature-agent')
+  for (const name of headers) if (fields.has(name)) names.push(name)
+  return names
+}
+
+/**
+ * The components of `strictNames`.
+ * @param agent the component that covers `Signature-Agent`
+ */
+export function strictComponents(
+  parts: CoveredParts,
   agent: Component,
   headers: readonly string[],
 ): readonly Component[] {
-  const names = ['@method', '@authority', '@path']
-  if (hasQuery) names.push('@query')
-  if (hasContent || DIGEST_METHODS.has(method)) names.push('content-digest')
-  const present = (name: string) => fields.has(name)
-  return [
-    ...[...names, ...COVERED_IF_PRESENT.filter(present)].map(component),
-    agent,
-    ...headers.filter(present).map(component),
-  ]
-}
-
-function component(name: string): Component {
-  return { name, key: null }
+  return strictNames(parts, headers).map((name) =>
+    name === agent.name ? agent : { name, key: null },
+  )
 }
 
 /** Methods whose signature covers a digest even of an empty body. */
 const DIGEST_METHODS = new Set(['POST', 'PUT', 'PATCH'])
+
+/** Whether a signature covers a digest of the body. */
+export function coversDigest({
+  method,
+  hasContent,
+}: Pick<CoveredParts, 'method' | 'hasContent'>): boolean {
+  return hasContent || DIGEST_METHODS.has(method)
+}
 
 /** The headers that name an agent and carry its certificate and its status, in lower case. @param idHeader the first of them */
 export function agentHeaders(idHeader: string): readonly string[] {
@@ -152,10 +166,11 @@ export function signatureBase(
   components: readonly Component[],
   params: string,
 ): string {
-  const lines = components.map(
-    (each) => `${componentIdentifier(each)}: ${componentValue(parts, each)}`,
-  )
-  return [...lines, `"@signature-params": ${params}`].join('\n')
+  let lines = ''
+  for (const each of components) {
+    lines += `${componentIdentifier(each)}: ${componentValue(parts, each)}\n`
+  }
+  return `${lines}"@signature-params": ${params}`
 }
 
 function componentValue(

@@ -31,7 +31,9 @@ function isSpace(code: number): boolean {
 
 /** The combined value of a header field (RFC 9110 section 5.2), or null if it is absent. @param name in lower case */
 export function fieldValue(fields: HeaderFields, name: string): string | null {
-  return fields.get(name)?.join(', ') ?? null
+  const lines = fields.get(name)
+  if (lines === undefined) return null
+  return lines.length === 1 ? (lines[0] as string) : lines.join(', ')
 }
 
 const AUTHORITY = /^(?:\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::[0-9]{1,5})?$/
@@ -43,13 +45,17 @@ const PRINTABLE = /^[\x21-\x7e]*$/
  * @returns null if it has several `Host` fields, or one that differs from an absolute target or `:authority`
  */
 export function readAuthority(request: RawRequest, fields: HeaderFields): string | null {
-  const { scheme } = request
+  const { scheme, target } = request
   const hosts = fields.get('host') ?? []
-  const [, targetScheme, targetAuthority] = ABSOLUTE.exec(request.target) ?? []
+  const [, targetScheme, targetAuthority] = target.startsWith('/')
+    ? []
+    : (ABSOLUTE.exec(target) ?? [])
   if (hosts.length > 1 || (targetScheme ?? scheme).toLowerCase() !== scheme) return null
   const authority = normalizeAuthority(request.authority, scheme)
   const named = targetAuthority === undefined ? hosts : [...hosts, targetAuthority]
-  return named.every((each) => normalizeAuthority(each, scheme) === authority) ? authority : null
+  const isSame = (each: string) =>
+    each === request.authority || normalizeAuthority(each, scheme) === authority
+  return named.every(isSame) ? authority : null
 }
 
 /** @returns null if the text is not a host with an optional port */
@@ -72,16 +78,19 @@ export interface PathAndQuery {
  * @returns null if the path is not in the form that clients send: it could be one resource to the signer and another to the site
  */
 export function readPath(target: string, origin: string): PathAndQuery | null {
-  const rest = ABSOLUTE.exec(target)?.[3] ?? target
+  const rest = target.startsWith('/') ? target : (ABSOLUTE.exec(target)?.[3] ?? target)
   const mark = rest.indexOf('?')
   const path = mark === -1 ? rest : rest.slice(0, mark)
-  const url = `${origin}${rest}`
-  const isNormalized =
-    PRINTABLE.test(rest) &&
-    !rest.includes('#') &&
-    URL.canParse(url) &&
-    new URL(url).pathname === path
-  return isNormalized ? { path, query: mark === -1 ? null : rest.slice(mark) } : null
+  if (!PRINTABLE.test(rest) || rest.includes('#')) return null
+  if (!PLAIN_PATH.test(path) && !isPathOf(`${origin}${rest}`, path)) return null
+  return { path, query: mark === -1 ? null : rest.slice(mark) }
+}
+
+/** Segments that `URL` leaves as they are. */
+const PLAIN_PATH = /^\/(?:[A-Za-z0-9_~-][A-Za-z0-9._~-]*(?:\/|$))*$/
+
+function isPathOf(url: string, path: string): boolean {
+  return URL.canParse(url) && new URL(url).pathname === path
 }
 
 /** Whether a request has content, as far as it can be seen. */

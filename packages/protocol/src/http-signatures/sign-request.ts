@@ -1,15 +1,16 @@
 import { utf8 } from '../encoding.ts'
 import type { Naming } from '../naming.ts'
-import { keyThumbprint } from '../public-key.ts'
+import { cachedThumbprint } from '../public-key.ts'
 import {
   agentHeaders,
   componentIdentifier,
+  coversDigest,
   signatureBase,
   strictComponents,
   WEB_BOT_AUTH_TAG,
 } from './components.ts'
 import { contentDigest } from './content-digest.ts'
-import { type HeaderFields, headerFields } from './raw-request.ts'
+import { headerFields } from './raw-request.ts'
 import { signatureAgentField } from './signature-agent.ts'
 import type { HeaderList, SignatureAgent } from './signed-request-types.ts'
 import { StructuredFieldError, serializeMember, serializeString } from './structured-fields.ts'
@@ -68,22 +69,19 @@ export async function signRequest(
   const { method, body } = request
   const agent = signatureAgentField(signer.signatureAgent, LABEL)
   const hasContent = body !== null && body.length > 0
-  const componentsOf = (fields: HeaderFields) =>
-    strictComponents(
-      { method, fields, hasQuery: query !== null, hasContent },
-      agent.component,
-      agentHeaders(signer.naming.idHeader),
-    )
 
   const added: (readonly [string, string])[] = [['signature-agent', agent.field]]
-  const unsigned = componentsOf(headerFields(request.headers))
-  if (unsigned.some(({ name }) => name === 'content-digest')) {
+  if (coversDigest({ method, hasContent })) {
     added.unshift(['content-digest', contentDigest(body ?? new Uint8Array())])
   }
   const replaced = new Set(added.map(([name]) => name))
   const kept = request.headers.filter(([name]) => !replaced.has(name.toLowerCase()))
   const fields = headerFields([...kept, ...added])
-  const components = componentsOf(fields)
+  const components = strictComponents(
+    { method, fields, hasQuery: query !== null, hasContent },
+    agent.component,
+    agentHeaders(signer.naming.idHeader),
+  )
   const params = `(${components.map(componentIdentifier).join(' ')})${parametersOf(signer)}`
   const base = signatureBase(
     { method, origin: url.origin, path, query, fields },
@@ -101,7 +99,7 @@ export async function signRequest(
 
 function parametersOf({ createdAt, publicKey, nonce }: RequestSigner): string {
   const created = Math.floor(createdAt / 1000)
-  const keyid = serializeString(keyThumbprint(publicKey))
+  const keyid = serializeString(cachedThumbprint(publicKey))
   const expires = created + SIGNATURE_LIFETIME
   return `;created=${created};expires=${expires};keyid=${keyid};nonce=${serializeString(nonce)};tag="${WEB_BOT_AUTH_TAG}"`
 }

@@ -53,7 +53,8 @@ export function signatureAgentField(
   { dialect, url }: SignatureAgent,
   label: string,
 ): { readonly field: string; readonly component: Component } {
-  if (!fits(dialect, url)) {
+  const address = parsedUrl(url)
+  if (address === null || !fits(dialect, address, url)) {
     throw new StructuredFieldError(`the address of a key set does not fit the dialect ${dialect}`)
   }
   const text = serializeString(url)
@@ -78,6 +79,23 @@ const DIALECT_OF_TYPE: ReadonlyMap<unknown, SignatureAgentDialect> = new Map([
  * @throws StructuredFieldError if the field does not contain an address in one of the dialects
  */
 export function parseSignatureAgent(field: string, key: string | null): SignatureAgent | null {
+  // Nothing that parses has a line break, so equal texts are equal pairs.
+  const text = key === null ? `0${field}` : `1${key}\n${field}`
+  const known = lastParsed.get(text)
+  if (known !== undefined) return known
+  const agent = parse(field, key)
+  if (agent === null || text.length > MAX_REMEMBERED_LENGTH) return agent
+  if (lastParsed.size >= MAX_REMEMBERED) lastParsed.clear()
+  lastParsed.set(text, agent)
+  return agent
+}
+
+/** An agent sends the same field with each request. Strangers can fill this: then fields are parsed again. */
+const lastParsed = new Map<string, SignatureAgent>()
+const MAX_REMEMBERED = 1_000
+const MAX_REMEMBERED_LENGTH = 256
+
+function parse(field: string, key: string | null): SignatureAgent | null {
   if (key === null) return checked('legacy', parseStringItem(field))
   const member = parseDictionary(field).get(key)
   if (member === undefined || isInnerList(member) || member.item.type !== 'string') {
@@ -85,34 +103,46 @@ export function parseSignatureAgent(field: string, key: string | null): Signatur
   }
   const url = member.item.value
   const type = member.params.get('type')
-  if (type === undefined) return checked(isOrigin(url) ? 'origin' : 'ietf', url)
+  if (type === undefined) return checked(null, url)
   const dialect = type.type === 'token' ? DIALECT_OF_TYPE.get(type.value) : undefined
-  if (dialect === undefined || (dialect === 'origin' && !isOrigin(url))) return null
-  return checked(dialect, url)
+  if (dialect === undefined) return null
+  if (dialect !== 'origin') return checked(dialect, url)
+  const address = parsedUrl(url)
+  return address !== null && isOrigin(address, url) ? checked(dialect, url) : null
 }
 
-function checked(dialect: SignatureAgentDialect, url: string): SignatureAgent {
-  if (fits(dialect, url)) return { dialect, url }
+/** @param dialect null: `origin` for an origin, else `ietf` */
+function checked(dialect: SignatureAgentDialect | null, url: string): SignatureAgent {
+  const address = parsedUrl(url)
+  if (address !== null) {
+    const known = dialect ?? (isOrigin(address, url) ? 'origin' : 'ietf')
+    if (fits(known, address, url)) return { dialect: known, url }
+  }
   throw new StructuredFieldError('Signature-Agent is not a canonical https address')
 }
 
-/** Only the spelling that `URL` produces, so that equal addresses are equal texts. */
-function fits(dialect: SignatureAgentDialect, text: string): boolean {
-  if (!URL.canParse(text)) return false
-  const url = new URL(text)
-  const secure = url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url.hostname))
+/** Only the spelling that `URL` produces, so that equal addresses are equal texts. @param url the parsed text */
+function fits(dialect: SignatureAgentDialect, url: URL, text: string): boolean {
+  const { protocol, hostname } = url
+  const secure = protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname))
   if (!secure || url.username !== '' || url.password !== '' || text.includes('#')) return false
-  if (!HOST.test(url.hostname)) return false
-  return isOrigin(text) || (dialect !== 'legacy' && dialect !== 'origin' && url.href === text)
+  if (!HOST.test(hostname)) return false
+  return isOrigin(url, text) || (dialect !== 'legacy' && dialect !== 'origin' && url.href === text)
 }
 
 /** `URL` takes more, such as `a!b`, which no name of a host has. */
 const HOST = /^(?:\[[0-9a-f:]+\]|[a-z0-9._-]+)$/
 
-function isOrigin(text: string): boolean {
-  if (!URL.canParse(text)) return false
-  const { origin, hostname } = new URL(text)
+function isOrigin({ origin, hostname }: URL, text: string): boolean {
   return HOST.test(hostname) && (text === origin || text === `${origin}/`)
+}
+
+function parsedUrl(text: string): URL | null {
+  try {
+    return new URL(text)
+  } catch {
+    return null
+  }
 }
 
 /** Whether a host name can only be reached from this machine: localhost, 127.0.0.0/8, ::1. @param hostname as in `URL.hostname` */

@@ -5,6 +5,7 @@ import type { SignatureAgent } from './signed-request-types.ts'
 import {
   type BareItem,
   isInnerList,
+  type Member,
   type Parameters,
   parseDictionary,
   StructuredFieldError,
@@ -77,9 +78,13 @@ function readFields(
   const inputs = parseDictionary(input)
   const signatures = parseDictionary(signature)
   if (inputs.size > MAX_SIGNATURES || signatures.size > MAX_SIGNATURES) return 'limits'
-  const [tagged, ...others] = [...inputs].filter(([, { params }]) => hasOurTag(params))
-  if (tagged === undefined) return 'unsigned'
-  if (others.length > 0) return 'malformed'
+  let tagged: readonly [string, Member] | null = null
+  for (const each of inputs) {
+    if (!hasOurTag(each[1].params)) continue
+    if (tagged !== null) return 'malformed'
+    tagged = each
+  }
+  if (tagged === null) return 'unsigned'
   const [label, member] = tagged
   const value = signatures.get(label)
   if (!isInnerList(member) || value === undefined || isInnerList(value)) return 'malformed'

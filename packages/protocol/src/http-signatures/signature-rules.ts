@@ -1,9 +1,14 @@
 import { sha256 } from '@noble/hashes/sha2.js'
 import { encodeBase64Url, utf8 } from '../encoding.ts'
 import { NONCE } from './accept-signature.ts'
-import { type CoveredParts, isSafeMethod, strictComponents } from './components.ts'
+import { type CoveredParts, isSafeMethod, strictNames } from './components.ts'
 import type { SignatureInput } from './signature-input.ts'
-import type { NonceStore, SignatureReason, SignatureRules } from './signed-request-types.ts'
+import type {
+  NonceOutcome,
+  NonceStore,
+  SignatureReason,
+  SignatureRules,
+} from './signed-request-types.ts'
 
 /** How far ahead of this clock a signature may have been made, in seconds. */
 export const MAX_CLOCK_SKEW = 30
@@ -36,13 +41,12 @@ export function coversEnough(
   if (profile === 'wba' && isSafeMethod(request.method)) {
     return covers(input, '@authority') || covers(input, '@target-uri')
   }
-  const agent = { name: 'signature-agent', key: null }
   const [idHeader] = agentHeaders
-  const missing = strictComponents(request, agent, agentHeaders).filter(
-    ({ name }) => name !== idHeader && !covers(input, name),
-  )
+  for (const name of strictNames(request, agentHeaders)) {
+    if (name !== idHeader && !covers(input, name)) return false
+  }
   // `@query` has the same value for a lone `?` as for no query.
-  return missing.length === 0 && (request.hasQuery || !covers(input, '@query'))
+  return request.hasQuery || !covers(input, '@query')
 }
 
 /** Whether a signature is valid for longer than its rules allow, or has no lifetime. */
@@ -72,21 +76,23 @@ export function timesFault(
  * for `MAX_LIFETIME` after `created`, so that signatures of a day do not fill the store: of an older signature, nobody can tell.
  * @param keyid computed, not cut out of the header, so that a stored nonce does not keep the whole header in memory
  * @param now in milliseconds since 1970
+ * @returns a promise if the store does
  */
-export async function recordNonce(
+export function recordNonce(
   nonces: NonceStore | null,
   { profile }: SignatureRules,
   method: string,
   { nonce, created, expires }: SignatureInput,
   keyid: string,
   now: number,
-): Promise<SignatureReason | 'checked' | 'unchecked'> {
+): Replay | Promise<Replay> {
   const isWba = profile === 'wba'
   if (nonce === null && isWba && isSafeMethod(method)) return 'unchecked'
   if (nonce === null || !(isWba ? WBA_NONCE : NONCE).test(nonce)) return 'nonce'
   if (nonces === null) return 'unchecked'
   const createdAt = (created ?? 0) * 1000
   const rememberedUntil = Math.min((expires ?? 0) * 1000, createdAt + MAX_LIFETIME * 1000)
+  if (now > rememberedUntil) return replayOf('unchecked', method)
   const entry = {
     keyid,
     nonce,
@@ -94,9 +100,22 @@ export async function recordNonce(
     createdAt,
     expiresAt: rememberedUntil + MAX_CLOCK_SKEW * 1000,
   }
-  const outcome = await Promise.resolve(entry)
-    .then((each) => (now > rememberedUntil ? 'unchecked' : nonces.record(each)))
-    .catch(() => 'unchecked' as const)
+  try {
+    const outcome = nonces.record(entry)
+    if (typeof outcome === 'string') return replayOf(outcome, method)
+    return Promise.resolve(outcome).then(
+      (each) => replayOf(each, method),
+      () => replayOf('unchecked', method),
+    )
+  } catch {
+    return replayOf('unchecked', method)
+  }
+}
+
+/** Whether a request was not sent before, or why it does not count. */
+export type Replay = SignatureReason | 'checked' | 'unchecked'
+
+function replayOf(outcome: NonceOutcome, method: string): Replay {
   if (outcome === 'used') return 'replay'
   if (outcome === 'share-exceeded') return 'too-many-requests'
   if (outcome === 'fresh') return 'checked'

@@ -21,6 +21,8 @@ export interface Item {
 export interface InnerList {
   readonly items: readonly Item[]
   readonly params: Parameters
+  /** As it was parsed; absent if it was not. */
+  readonly text?: string
 }
 
 /** A member of a dictionary. */
@@ -64,8 +66,13 @@ function quoted(text: string): string {
     : `"${text}"`
 }
 
+/** The usual form of an inner list. A list that can be parsed is canonical in this form. */
+const CANONICAL_LIST =
+  /^\((?:"[^"\\]*"(?:;key="[^"\\]*")?(?: (?=")|(?=\))))*\)(?:;[a-z]+=(?:"[^"\\]*"|[1-9][0-9]*))*$/
+
 /** A member in its canonical form (RFC 9651 section 4.1). */
 export function serializeMember(member: Member): string {
+  if ('text' in member && CANONICAL_LIST.test(member.text)) return member.text
   const value = isInnerList(member)
     ? `(${member.items.map(serializeMember).join(' ')})`
     : serializeBareItem(member.item)
@@ -73,12 +80,12 @@ export function serializeMember(member: Member): string {
 }
 
 function serializeParameters(params: Parameters): string {
-  return [...params]
-    .map(([key, item]) => {
-      const isTrue = item.type === 'boolean' && item.value
-      return isTrue ? `;${key}` : `;${key}=${serializeBareItem(item)}`
-    })
-    .join('')
+  let text = ''
+  for (const [key, item] of params) {
+    const isTrue = item.type === 'boolean' && item.value
+    text += isTrue ? `;${key}` : `;${key}=${serializeBareItem(item)}`
+  }
+  return text
 }
 
 function serializeBareItem(item: BareItem): string {
@@ -100,15 +107,11 @@ function serializeBareItem(item: BareItem): string {
   }
 }
 
-const KEY = /[a-z*][a-z0-9_.*-]*/y
 const TOKEN = /[A-Za-z*][!#$%&'*+.^_`|~0-9A-Za-z:/-]*/y
 const NUMBER = /-?[0-9]+(?:\.[0-9]+)?/y
-const STRING = /"(?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*"/y
 const BYTES = /:[A-Za-z0-9+/]*={0,2}:/y
 const BOOLEAN = /\?[01]/y
 const DATE = /@-?[0-9]{1,15}(?![0-9.])/y
-const SPACES = / */y
-const OPTIONAL_WHITESPACE = /[ \t]*/y
 const INTEGER = /^-?[0-9]{1,15}$/
 const DECIMAL = /^-?[0-9]{1,12}\.[0-9]{1,3}$/
 
@@ -118,26 +121,27 @@ class Parser {
 
   constructor(text: string) {
     this.#text = text
-    this.#take(SPACES)
+    this.#skipSpaces()
   }
 
   dictionary(): ReadonlyMap<string, Member> {
     const members = new Map<string, Member>()
     if (this.#atEnd()) return members
     for (;;) {
-      const key = this.#expect(KEY, 'a key')
+      const key = this.#key('a key')
       if (members.has(key)) throw new StructuredFieldError(`the member ${key} is repeated`)
       members.set(key, this.#skip('=') ? this.#member() : { item: TRUE, params: this.#params() })
-      const space = this.#take(OPTIONAL_WHITESPACE)
-      if (this.#atEnd() && !space.includes('\t')) return members
+      this.#skipSpaces()
+      if (this.#atEnd()) return members
+      this.#skipSpacesAndTabs()
       if (!this.#skip(',')) throw this.#unexpected('a comma')
-      this.#take(OPTIONAL_WHITESPACE)
+      this.#skipSpacesAndTabs()
     }
   }
 
   onlyItem(): Item {
     const item = this.#item()
-    this.#take(SPACES)
+    this.#skipSpaces()
     if (this.#atEnd()) return item
     throw this.#unexpected('the end')
   }
@@ -147,11 +151,15 @@ class Parser {
   }
 
   #innerList(): InnerList {
+    const from = this.#at - 1
     const items: Item[] = []
     for (;;) {
-      const spaces = this.#take(SPACES)
-      if (this.#skip(')')) return { items, params: this.#params() }
-      if (items.length > 0 && spaces === '') throw this.#unexpected('a space')
+      const isApart = this.#skipSpaces()
+      if (this.#skip(')')) {
+        const params = this.#params()
+        return { items, params, text: this.#text.slice(from, this.#at) }
+      }
+      if (items.length > 0 && !isApart) throw this.#unexpected('a space')
       items.push(this.#item())
     }
   }
@@ -161,10 +169,11 @@ class Parser {
   }
 
   #params(): Parameters {
+    if (this.#text[this.#at] !== ';') return NO_PARAMETERS
     const params = new Map<string, BareItem>()
     while (this.#skip(';')) {
-      this.#take(SPACES)
-      const key = this.#expect(KEY, 'a parameter')
+      this.#skipSpaces()
+      const key = this.#key('a parameter')
       if (params.has(key)) throw new StructuredFieldError(`the parameter ${key} is repeated`)
       params.set(key, this.#skip('=') ? this.#bareItem() : TRUE)
     }
@@ -173,15 +182,43 @@ class Parser {
 
   #bareItem(): BareItem {
     const first = this.#text[this.#at] ?? ''
-    if (first === '"') {
-      const text = this.#expect(STRING, 'a string')
-      return { type: 'string', value: text.slice(1, -1).replace(/\\(.)/g, '$1') }
-    }
+    if (first === '"') return { type: 'string', value: this.#string() }
     if (first === ':') return bytes(this.#expect(BYTES, 'a byte sequence').slice(1, -1))
     if (first === '?') return { type: 'boolean', value: this.#expect(BOOLEAN, '?0 or ?1') === '?1' }
     if (first === '@') return { type: 'date', value: Number(this.#expect(DATE, 'a date').slice(1)) }
-    if (/[-0-9]/.test(first)) return number(this.#expect(NUMBER, 'a number'))
+    if (first === '-' || (first >= '0' && first <= '9')) {
+      return number(this.#expect(NUMBER, 'a number'))
+    }
     return { type: 'token', value: this.#expect(TOKEN, 'an item') }
+  }
+
+  /** Keys and strings are what fields consist of mostly, and a loop reads them faster than an expression. */
+  #key(what: string): string {
+    const from = this.#at
+    while (KEY_CHARACTERS[this.#text.charCodeAt(this.#at)] === 1) this.#at += 1
+    const key = this.#text.slice(from, this.#at)
+    if (key !== '' && !NOT_FIRST_IN_KEY.includes(key[0] as string)) return key
+    this.#at = from
+    throw this.#unexpected(what)
+  }
+
+  #string(): string {
+    const from = this.#at + 1
+    let isEscaped = false
+    for (let at = from; ; at += 1) {
+      const code = this.#text.charCodeAt(at)
+      if (code === QUOTE) {
+        this.#at = at + 1
+        const text = this.#text.slice(from, at)
+        return isEscaped ? text.replace(/\\(.)/g, '$1') : text
+      }
+      if (code === BACKSLASH) {
+        at += 1
+        const escaped = this.#text.charCodeAt(at)
+        if (escaped !== QUOTE && escaped !== BACKSLASH) throw this.#unexpected('a string')
+        isEscaped = true
+      } else if (!(code >= 0x20 && code <= 0x7e)) throw this.#unexpected('a string')
+    }
   }
 
   #atEnd(): boolean {
@@ -194,17 +231,25 @@ class Parser {
     return true
   }
 
-  #take(pattern: RegExp): string {
-    pattern.lastIndex = this.#at
-    const [text = ''] = pattern.exec(this.#text) ?? []
-    this.#at += text.length
-    return text
+  /** @returns whether there were any */
+  #skipSpaces(): boolean {
+    const from = this.#at
+    while (this.#text[this.#at] === ' ') this.#at += 1
+    return this.#at > from
   }
 
+  #skipSpacesAndTabs(): void {
+    while (this.#text[this.#at] === ' ' || this.#text[this.#at] === '\t') this.#at += 1
+  }
+
+  /** @param pattern sticky; it does not match nothing */
   #expect(pattern: RegExp, what: string): string {
-    const text = this.#take(pattern)
-    if (text === '') throw this.#unexpected(what)
-    return text
+    const from = this.#at
+    pattern.lastIndex = from
+    // Without the array that `exec` would make.
+    if (!pattern.test(this.#text)) throw this.#unexpected(what)
+    this.#at = pattern.lastIndex
+    return this.#text.slice(from, this.#at)
   }
 
   #unexpected(wanted: string): StructuredFieldError {
@@ -212,6 +257,14 @@ class Parser {
   }
 }
 
+const NO_PARAMETERS: Parameters = new Map()
+const [QUOTE, BACKSLASH] = [0x22, 0x5c]
+/** 1 for each character of a key, by its code. */
+const KEY_CHARACTERS = new Uint8Array(128)
+for (const each of 'abcdefghijklmnopqrstuvwxyz0123456789_.*-') {
+  KEY_CHARACTERS[each.charCodeAt(0)] = 1
+}
+const NOT_FIRST_IN_KEY = '0123456789_.-'
 const TRUE: BareItem = { type: 'boolean', value: true }
 
 function number(text: string): BareItem {

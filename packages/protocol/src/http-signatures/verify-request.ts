@@ -1,7 +1,7 @@
 import { parseDidOrTail } from '../did.ts'
 import { utf8 } from '../encoding.ts'
 import type { Naming } from '../naming.ts'
-import { keyThumbprint } from '../public-key.ts'
+import { cachedThumbprint } from '../public-key.ts'
 import { agentHeaders, signatureBase, singletonHeaders } from './components.ts'
 import { matchesContentDigest, parseContentDigest } from './content-digest.ts'
 import {
@@ -20,6 +20,7 @@ import {
   covers,
   coversEnough,
   exceedsLifetime,
+  type Replay,
   recordNonce,
   timesFault,
 } from './signature-rules.ts'
@@ -200,16 +201,28 @@ export function refuseSignature(
 
 /**
  * The second step: verifies the signature with the key that was found for it.
- * @returns a result if it does not count
+ * @returns a result if it does not count; a promise if `verify` returns one
  */
-export async function verifyWithKey(
+export function verifyWithKey(
   signature: ParsedSignature,
   key: SigningKey,
   verify: VerifyBytes,
-): Promise<VerifiedSignature | UnverifiedResult> {
+): VerifiedSignature | UnverifiedResult | Promise<VerifiedSignature | UnverifiedResult> {
+  const message = signedMessage(signature, key)
+  if (typeof message === 'string') return refused(message, signature.known)
+  const isValid = verify(key.publicKey, message, signature.input.signature)
+  return typeof isValid === 'boolean'
+    ? verifiedOf(signature, key, isValid)
+    : isValid.then((each) => verifiedOf(signature, key, each))
+}
+
+function verifiedOf(
+  signature: ParsedSignature,
+  key: SigningKey,
+  isValid: boolean,
+): VerifiedSignature | UnverifiedResult {
+  if (!isValid) return refused('bad-signature', signature.known)
   const { input, received } = signature
-  const fault = await keyOrSignatureFault(signature, key, verify)
-  if (fault !== null) return refused(fault, signature.known)
   const isCovered = covers(input, 'content-digest')
   const contentDigest = isCovered ? fieldValue(received.fields, 'content-digest') : null
   const rules = key.did === null ? signature.rules : AGENT_RULES
@@ -221,14 +234,21 @@ export async function verifyWithKey(
 /**
  * The last step: records the nonce, and compares the digest with the body, if that is visible.
  * @param nonces null: the caller detects replays itself
+ * @returns a promise if the store does
  */
-export async function checkReplayAndBody(
-  { expected, input, rules, received, key, known }: VerifiedSignature,
+export function checkReplayAndBody(
+  signature: VerifiedSignature,
   nonces: NonceStore | null,
-): Promise<SignatureResult> {
-  const { method } = received
-  const keyid = thumbprintOf(key.publicKey)
-  const replay = await recordNonce(nonces, rules, method, input, keyid, expected.now())
+): SignatureResult | Promise<SignatureResult> {
+  const { expected, input, rules, received, key } = signature
+  const keyid = cachedThumbprint(key.publicKey)
+  const replay = recordNonce(nonces, rules, received.method, input, keyid, expected.now())
+  return typeof replay === 'string'
+    ? resultOf(signature, replay)
+    : replay.then((each) => resultOf(signature, each))
+}
+
+function resultOf({ received, known }: VerifiedSignature, replay: Replay): SignatureResult {
   if (replay !== 'checked' && replay !== 'unchecked') return refused(replay, known)
   const digest = digestOf(known.contentDigest, received.hasContent, received.body)
   if (digest === 'mismatch') return refused('digest', { ...known, replay })
@@ -277,32 +297,21 @@ function testKeyFault(
   return !allowTestKeys && PUBLISHED_TEST_KEYS.has(keyid) ? 'test-key' : null
 }
 
-async function keyOrSignatureFault(
+/** The signed bytes, or why the signature cannot be one by this key. */
+function signedMessage(
   { input, received }: ParsedSignature,
   { publicKey }: SigningKey,
-  verify: VerifyBytes,
-): Promise<SignatureReason | null> {
+): Uint8Array | SignatureReason {
   const { alg, keyid, components, params, signature } = input
-  if (thumbprintOf(publicKey) !== keyid) return 'unknown-key'
+  if (cachedThumbprint(publicKey) !== keyid) return 'unknown-key'
   if (alg !== null && alg !== 'ed25519') return 'algorithm'
-  let base: string
   try {
-    base = signatureBase(received, components, params)
+    const base = signatureBase(received, components, params)
+    return signature.length === 64 ? utf8(base) : 'bad-signature'
   } catch (error) {
     if (error instanceof StructuredFieldError) return 'malformed'
     throw error
   }
-  if (signature.length !== 64) return 'bad-signature'
-  return (await verify(publicKey, utf8(base), signature)) ? null : 'bad-signature'
-}
-
-/** Thumbprints by the bytes that a lookup returned: those who cache keys return the same again. */
-const thumbprints = new WeakMap<Uint8Array, string>()
-
-function thumbprintOf(publicKey: Uint8Array): string {
-  const known = thumbprints.get(publicKey) ?? keyThumbprint(publicKey)
-  thumbprints.set(publicKey, known)
-  return known
 }
 
 /** What the certificate says against an agent that holds its key. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import fc from 'fast-check'
 import {
   headerFields,
   memoryNonceStore,
@@ -45,6 +46,61 @@ for (const each of vectors.valid) {
     assert.equal(result.profile, profile)
   })
 }
+
+test('a path is one exactly if URL leaves it as it is', () => {
+  const pieces = [
+    '/',
+    '/',
+    'a',
+    'Z9',
+    '.',
+    '..',
+    '-',
+    '_',
+    '~',
+    '%2e',
+    '%41',
+    ':',
+    '@',
+    ';',
+    '\\',
+    ' ',
+    '\u00e9',
+  ]
+  const origin = 'https://shop.example'
+  fc.assert(
+    fc.property(fc.array(fc.constantFrom(...pieces), { maxLength: 7 }), (parts) => {
+      const target = parts.join('')
+      const url = origin + target
+      const isPath =
+        /^[\x21-\x7e]*$/.test(url) && URL.canParse(url) && new URL(url).pathname === target
+      assert.equal(readPath(target, origin)?.path ?? null, isPath ? target : null, target)
+    }),
+    { numRuns: 5_000 },
+  )
+})
+
+test('what was read of a Signature-Agent before does not count for another field or key', () => {
+  const address = 'https://agent.example/keys.json'
+  const fields: [string, string | null][] = [
+    [`sig1="${address}"`, 'sig1'],
+    [`null="${address}"`, 'null'],
+    [`"https://agent.example"`, null],
+    [`a="${address}", b="https://b.example"`, 'a'],
+    [`a="${address}", b="https://b.example"`, 'b'],
+  ]
+  for (const [field, key] of fields) assert.notEqual(parseSignatureAgent(field, key), null)
+  for (const [field, key] of fields) {
+    const agent = parseSignatureAgent(field, key)
+    assert.deepEqual(parseSignatureAgent(` ${field}`, key), agent)
+    const others = ['sig1', 'null', '', null, 'sig1 sig1', 'c'].filter((each) => each !== key)
+    for (const other of others) {
+      assert.throws(() => parseSignatureAgent(field, other), StructuredFieldError)
+      assert.throws(() => parseSignatureAgent(`${key} ${field}`, other), StructuredFieldError)
+      assert.throws(() => parseSignatureAgent(`${key}\n${field}`, other), StructuredFieldError)
+    }
+  }
+})
 
 for (const each of vectors.invalid) {
   const { name, request, reason, after = [] } = each

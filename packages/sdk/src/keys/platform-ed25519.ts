@@ -54,7 +54,7 @@ export function nodeEd25519(): Ed25519 | null {
       const spki = node.createPublicKey(key).export({ format: 'der', type: 'spki' })
       return {
         publicKey: Uint8Array.from(spki.subarray(SPKI_HEAD.length)),
-        sign: async (message) => Uint8Array.from(node.sign(null, message, key)),
+        sign: async (message) => new Uint8Array(node.sign(null, message, key)),
       }
     },
   }

@@ -1,12 +1,17 @@
 import { platformEd25519 } from './platform-ed25519.ts'
 import type { Ed25519, VerifyWithKey } from './signer.ts'
 
-/** Verifies an Ed25519 signature. @param publicKey 32 bytes @param signature 64 bytes */
+/**
+ * Verifies an Ed25519 signature.
+ * @param publicKey 32 bytes
+ * @param signature 64 bytes
+ * @returns no promise where there is nothing to wait for: in Node, for a key that was used before
+ */
 export type VerifySignature = (
   publicKey: Uint8Array,
   message: Uint8Array,
   signature: Uint8Array,
-) => Promise<boolean>
+) => boolean | Promise<boolean>
 
 /** Keys that `isSignature` remembers: of issuers, logs and witnesses, and of the last agents. */
 const SHARED_KEYS = 1_000
@@ -18,7 +23,7 @@ const SHARED_KEYS = 1_000
  * @param publicKey 32 bytes; false for a key that cannot be certified
  * @param signature 64 bytes
  */
-export function isSignature(
+export async function isSignature(
   publicKey: Uint8Array,
   message: Uint8Array,
   signature: Uint8Array,
@@ -41,19 +46,24 @@ export function signatureVerifier(maxKeys = 10_000): VerifySignature {
 /** @param choose what verifies, asked for each new key */
 export function verifierBy(choose: () => Promise<Ed25519>, maxKeys: number): VerifySignature {
   const keys = new Map<string, VerifyWithKey>()
-  return async (publicKey, message, signature) => {
-    if (publicKey.length !== 32 || !isStrictForm(signature)) return false
-    // Each byte is one character.
-    const bytes = String.fromCharCode(...publicKey)
-    const known = keys.get(bytes)
-    if (known !== undefined) return known(message, signature)
+  /** Null for a key that cannot be certified. */
+  const learn = async (publicKey: Uint8Array, bytes: string): Promise<VerifyWithKey | null> => {
     // Loaded on demand: it has the arithmetic of the curve.
     const { isStrictKey } = await import('./portable-ed25519.ts')
-    if (!isStrictKey(publicKey)) return false
-    const verify = await (await choose()).verifierOf(Uint8Array.from(publicKey))
+    if (!isStrictKey(publicKey)) return null
+    const verify = await (await choose()).verifierOf(publicKey)
     keys.set(bytes, verify)
     if (keys.size > maxKeys) keys.delete(keys.keys().next().value as string)
-    return verify(message, signature)
+    return verify
+  }
+  return (publicKey, message, signature) => {
+    if (publicKey.length !== 32 || !isStrictForm(signature)) return false
+    // Each byte is one character.
+    const bytes = String.fromCharCode.apply(null, publicKey as unknown as number[])
+    const known = keys.get(bytes)
+    if (known !== undefined) return known(message, signature)
+    const learned = learn(Uint8Array.from(publicKey), bytes)
+    return learned.then((verify) => verify?.(message, signature) ?? false)
   }
 }
 

@@ -5,9 +5,8 @@ import {
   type Naming,
   resolvableDidDocumentSchema,
 } from '@countersign/protocol'
-import { toSvg } from 'jdenticon'
 import { Type } from 'typebox'
-import { didOfAgent } from '../base/site.ts'
+import { didOfAgent, type Site } from '../base/site.ts'
 import { CACHE_30_SECONDS, CACHE_ONE_DAY, REVALIDATE } from '../http/caching.ts'
 import { agentParam, publicRead } from '../http/public-read.ts'
 import type { App } from '../http/server.ts'
@@ -21,12 +20,13 @@ import { gradeAnswerOf } from './grade.ts'
 import { preferredType } from './preferred-type.ts'
 
 const JSON_TYPE = 'application/json'
-const DID_JSON = 'application/did+json'
+export const AGENT_URL = '/api/agents/:agent'
+export const DID_JSON = 'application/did+json'
 
 /** Contract 4.7: the agent object, or the DID document if `Accept` prefers `application/did+json`. */
 export function agentRoute(app: App, deps: ReadDeps): void {
   publicRead(app, deps.site.naming, {
-    url: '/api/agents/:agent',
+    url: AGENT_URL,
     cacheControl: REVALIDATE,
     schema: schemaOf(deps.site.naming),
     handler: async (params: { agent: string }, reply, accept) => {
@@ -66,11 +66,16 @@ function schemaOf(naming: Naming) {
 }
 
 /** The URL that did:web resolvers fetch: `did:web:{host}:agent:svc:agent:{tail}` is `/agent/svc/agent/{tail}/did.json`. */
+export function didJsonUrl({ naming }: Site): string {
+  return `/agent/${naming.shortName}/agent/:tail/did.json`
+}
+
+/** The DID document for did:web resolvers. */
 export function didJsonRoute(app: App, deps: ReadDeps): void {
   const { naming } = deps.site
   const document = { content: { [DID_JSON]: { schema: resolvableDidDocumentSchema() } } }
   publicRead(app, naming, {
-    url: `/agent/${naming.shortName}/agent/:tail/did.json`,
+    url: didJsonUrl(deps.site),
     cacheControl: REVALIDATE,
     schema: {
       operationId: 'didJson',
@@ -132,6 +137,7 @@ export function avatarRoute(app: App, deps: ReadDeps): void {
       const { agent } = await findAgent(deps, params.agent)
       reply.type('image/svg+xml').header('content-security-policy', PICTURE_CSP)
       reply.serializer((svg: string) => svg)
+      const { toSvg } = await import('jdenticon')
       return toSvg(didOfAgent(deps.site, agent.tail), SIZE)
     },
   })

@@ -10,6 +10,8 @@ import { findAgent, type ReadDeps } from './find-agent.ts'
 import { preferredType } from './preferred-type.ts'
 import { publicChannel } from './public-channel.ts'
 
+export const CARD_URL = '/api/agents/:agent/card'
+
 /**
  * The full card (contract 4.5).
  * @param renderHtml renders the card as an HTML snippet. Null if the preview `card-formats` is off: the response is always JSON.
@@ -21,7 +23,7 @@ export function cardRoute(
 ): void {
   const schema = cardSchema(read.site.naming)
   publicRead(app, read.site.naming, {
-    url: '/api/agents/:agent/card',
+    url: CARD_URL,
     cacheControl: CACHE_30_SECONDS,
     schema: {
       operationId: 'card',

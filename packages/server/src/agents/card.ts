@@ -108,7 +108,7 @@ function chatName({ channelKinds }: Site, { tail, profile }: AgentRecord, now: n
 }
 
 /** For how long a change of the name is shown: the verification may be older than the name. */
-const CHANGE_SHOWN_MS = 90 * 86_400_000
+export const CHANGE_SHOWN_MS = 90 * 86_400_000
 
 /** What is known about an owner's name; null if the account is deleted. */
 function ownerNameOf(site: Site, owner: OwnerRecord, now: number): OwnerName | null {

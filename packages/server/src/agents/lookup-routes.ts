@@ -11,7 +11,7 @@ import { Type } from 'typebox'
 import type { Site } from '../base/site.ts'
 import { REVALIDATE } from '../http/caching.ts'
 import { allowAnyOrigin, answerPreflight } from '../http/cors.ts'
-import { type PlainDeps, plainAnswers } from '../http/plain-answers.ts'
+import { JSON_UTF8, type PlainDeps, plainAnswers } from '../http/plain-answers.ts'
 import { agentParam, publicRead } from '../http/public-read.ts'
 import type { AheadOfRouter, App } from '../http/server.ts'
 import { findOrThrow, type ReadDeps } from './find-agent.ts'
@@ -62,13 +62,21 @@ export interface PlainLookupDeps extends Omit<PlainDeps, 'naming'> {
 
 /** Answers plain lookups of agents in memory ahead of the router. */
 export function answerPlainLookups({ read, ...deps }: PlainLookupDeps): AheadOfRouter {
-  return plainAnswers({ ...deps, naming: read.site.naming }, LOOKUP_URL, (tail) => {
-    const view = read.readModel.inMemory(tail)
-    const text = view && lookupText(read.site, view, read.now())
-    if (text === null) return null
-    const headers = { etag: `"${text.tag}"`, 'content-type': 'application/json; charset=utf-8' }
-    return { headers, body: text.json }
-  })
+  return plainAnswers(
+    { ...deps, naming: read.site.naming },
+    { url: LOOKUP_URL, cacheControl: REVALIDATE },
+    (tail) => {
+      const view = read.readModel.inMemory(tail)
+      const text = view && lookupText(read.site, view, read.now())
+      if (text === null) return null
+      const { json, tag } = text
+      return {
+        headers: ['etag', `"${tag}"`, 'content-type', JSON_UTF8],
+        body: json,
+        length: json.length,
+      }
+    },
+  )
 }
 
 const IDENTIFY_URL = '/api/v1/identify'

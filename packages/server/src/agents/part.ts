@@ -21,6 +21,7 @@ import { cardRoute, compactCardRoute } from './card-routes.ts'
 import { continueRegrade, REGRADE_OWNER } from './changes/regrade-owner.ts'
 import { claim } from './claims/claim.ts'
 import { claimRoute, issueTokenRoutes } from './claims/claim-routes.ts'
+import type { ClaimLog } from './claims/mint.ts'
 import { clientMetadataRoute } from './client-metadata-routes.ts'
 import type { ReadDeps } from './find-agent.ts'
 import { agentsOfKeyRoute } from './keys/agents-of-key-routes.ts'
@@ -37,6 +38,7 @@ import { rotate } from './keys/rotate.ts'
 import { serviceDirectoryRoute } from './keys/service-directory-routes.ts'
 import { answerPlainLookups, identifyRoute, LOOKUP_URL, lookupRoute } from './lookup-routes.ts'
 import { ownAgentRoutes } from './manage/own-agent-routes.ts'
+import { answerPlainDocuments } from './plain-document-routes.ts'
 import { verifyChallenge } from './verification/verify-challenge.ts'
 import { verifyRequestRoute, verifyRoute } from './verification/verify-routes.ts'
 import { signedRequestVerdict, verifySignedRequest } from './verification/verify-signed-request.ts'
@@ -52,16 +54,18 @@ export interface AgentsPart extends OwnersPart {
 /**
  * The register of agents: claims, public reads, verification, keys, and what owners manage.
  * @param cards null: cards are JSON only
+ * @param log gives claims their places
  */
 export async function openAgents(
   context: PartDeps & ReadDeps & OwnerDeps,
   cards: CardRenderers | null,
+  log: ClaimLog,
 ): Promise<AgentsPart> {
   const { settings, db, site, metrics } = context
   const { naming } = site
   const { keyReuse, recoveryDelayMs } = settings
   const directoryKey = await openServiceKey({ db, dataDir: settings.dataDir }, 'directory')
-  const claimDeps = { ...context, naming, keyReuse }
+  const claimDeps = { ...context, naming, keyReuse, log }
   const keyDeps = { ...context, keyReuse, recoveryDelayMs }
   const pageReads = { ...context, db: db.read }
   const verify = (request: VerifyRequest) =>
@@ -117,6 +121,7 @@ export async function openAgents(
         route: { operationId: 'lookup', url: LOOKUP_URL, method: 'GET' },
         open: () => answerPlainLookups({ ...context, read: context }),
       },
+      ...answerPlainDocuments({ ...context, read: context }, cards !== null),
     ],
     ownerRoutes(app, owners) {
       issueTokenRoutes(app, { ...owners, deps: context })

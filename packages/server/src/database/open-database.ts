@@ -1,6 +1,5 @@
 import { dirname } from 'node:path'
 import type { Database, Effects } from './database.ts'
-import { migratePostgres, openPostgres } from './postgres/postgres-database.ts'
 import { MIGRATIONS } from './schema/migrations/index.ts'
 import { migrateFile, openSqlite } from './sqlite/sqlite-database.ts'
 import type { WriterTurn } from './sqlite/writer-turn.ts'
@@ -19,15 +18,16 @@ export type DatabaseLocation =
  *   does it
  * @throws NewerSchemaError, UnreleasedSchemaError, StorageFailure
  */
-export function openDatabase(
+export async function openDatabase(
   place: DatabaseLocation,
   now: () => number,
   effects: Effects,
   turn?: WriterTurn,
 ): Promise<Database> {
-  return place.kind === 'sqlite'
-    ? openSqlite(place.file, now, effects, turn)
-    : openPostgres(place.url, now, effects)
+  if (place.kind === 'sqlite') return openSqlite(place.file, now, effects, turn)
+  // Loaded on demand, with its driver.
+  const { openPostgres } = await import('./postgres/postgres-database.ts')
+  return openPostgres(place.url, now, effects)
 }
 
 /**
@@ -39,12 +39,12 @@ export function directoryOf(place: DatabaseLocation, dataDir: string): string {
 }
 
 /** Applies pending migrations. @returns the names of those that it applied */
-export function migrateDatabase(
+export async function migrateDatabase(
   place: DatabaseLocation,
   now: () => number,
   migrations = MIGRATIONS,
 ): Promise<string[]> {
-  return place.kind === 'sqlite'
-    ? migrateFile(place.file, now, migrations)
-    : migratePostgres(place.url, now, migrations)
+  if (place.kind === 'sqlite') return migrateFile(place.file, now, migrations)
+  const { migratePostgres } = await import('./postgres/postgres-database.ts')
+  return migratePostgres(place.url, now, migrations)
 }

@@ -39,7 +39,7 @@ function revalidate(
 ): unknown {
   if (reply.statusCode !== 200 || !isBuffered(payload)) return payload
   const existing = reply.getHeader('etag')
-  const etag = typeof existing === 'string' ? existing : `"${hash('sha1', payload, 'base64url')}"`
+  const etag = typeof existing === 'string' ? existing : etagOf(payload)
   const vary = reply.getHeader('vary')
   reply.header('etag', etag).header('vary', vary === undefined ? 'Accept' : `Accept, ${vary}`)
   if (!reply.hasHeader('cache-control')) reply.header('cache-control', cacheControl)
@@ -47,6 +47,11 @@ function revalidate(
   reply.code(304).removeHeader('content-type').removeHeader('content-encoding')
   // Fastify drops the body of a response to HEAD itself, and fails if there is none.
   return request.method === 'HEAD' ? payload : null
+}
+
+/** The entity tag of a body, unless its route has another: with quotation marks. */
+export function etagOf(body: string | Uint8Array): string {
+  return `"${hash('sha1', body, 'base64url')}"`
 }
 
 function isBuffered(payload: unknown): payload is string | Uint8Array {

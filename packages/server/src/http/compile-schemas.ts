@@ -53,6 +53,11 @@ export const compileSerializerLazily: FastifySerializerCompiler<object> = (route
   }
 }
 
+/** The same for one schema: writes the same text as a route that answers with it. */
+export function serializerOf(schema: object): (data: unknown) => string {
+  return compileSerializerLazily({ schema, method: 'GET', url: '', httpStatus: '200' })
+}
+
 /** Many routes have equal schemas, such as that of errors. */
 function oncePerSchema<Route extends { schema: object }, Compiled>(
   compile: (route: Route) => Compiled,

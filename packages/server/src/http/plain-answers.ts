@@ -1,5 +1,6 @@
+import type { ServerResponse } from 'node:http'
 import { type Naming, parseDidOrTail, type Tail } from '@countersign/protocol'
-import { REVALIDATE } from './caching.ts'
+import { etagOf } from './caching.ts'
 import { hostsIn, isHost } from './framing.ts'
 import type { RequestMetrics } from './metrics/request-metrics.ts'
 import type { AheadOfRouter } from './server.ts'
@@ -11,33 +12,37 @@ export interface PlainDeps {
   readonly isReady: () => boolean
 }
 
+export const JSON_UTF8 = 'application/json; charset=utf-8'
+
 export interface PlainAnswer {
-  /** Type and entity tag, in the order in which the route sends them. */
-  readonly headers: Readonly<Record<'content-type' | 'etag', string>>
-  /** ASCII only. */
-  readonly body: string
+  /** Type and entity tag, names and values alternating, in the order in which the route sends them. */
+  readonly headers: readonly [string, string, string, string]
+  readonly body: string | Buffer
+  /** Of the body, in bytes. If a text has as many characters, all of them are ASCII. */
+  readonly length: number
 }
 
-/** The headers before and after those of an answer, as the router sends them for a public read. */
-const FIRST_HEADERS = {
-  'x-content-type-options': 'nosniff',
-  'access-control-allow-origin': '*',
-  'access-control-expose-headers': 'ETag',
+/** An answer with the entity tag that the router would give it. */
+export function taggedAnswer(type: string, body: string): PlainAnswer {
+  return {
+    headers: ['content-type', type, 'etag', etagOf(body)],
+    body,
+    length: Buffer.byteLength(body),
+  }
 }
-const LAST_HEADERS = { vary: 'Accept', 'cache-control': REVALIDATE }
 
 /**
  * Answers plain requests of a route, by DID or tail, before the router, which costs more than the answer itself. The response has
  * the same bytes and headers. Every other request goes through the router.
- * @param url of the route, with the parameter `:agent`
+ * @param route its URL, with a parameter such as `:agent`, and its `Cache-Control`
  * @param answer returns null for what the router has to answer
  */
 export function plainAnswers(
   { naming, metrics, isReady }: PlainDeps,
-  url: string,
-  answer: (tail: Tail, rawHeaders: readonly string[]) => PlainAnswer | null,
+  { url, cacheControl }: PlainRoute,
+  answer: (tail: Tail, rawHeaders: readonly string[], reference: string) => PlainAnswer | null,
 ): AheadOfRouter {
-  const [prefix, suffix] = url.split(':agent') as [string, string]
+  const [prefix, suffix] = url.split(/:\w+/) as [string, string]
   const series = metrics.series(url, 'GET', 200)
   return ({ url, method, rawHeaders }, response) => {
     if (method !== 'GET' || !url?.startsWith(prefix) || !url.endsWith(suffix)) return false
@@ -45,42 +50,67 @@ export function plainAnswers(
     const tail = parseDidOrTail(naming, reference)
     if (tail === null || !isPlain(rawHeaders) || !isReady()) return false
     const started = performance.now()
-    const answered = answer(tail, rawHeaders)
+    const answered = answer(tail, rawHeaders, reference)
     if (answered === null) return false
-    const { headers, body } = answered
-    const length = { 'content-length': body.length }
-    response.writeHead(200, { ...FIRST_HEADERS, ...headers, ...LAST_HEADERS, ...length })
-    response.end(body, 'latin1')
+    send(response, answered, cacheControl)
     series.observe(performance.now() - started)
     return true
   }
 }
 
+export interface PlainRoute {
+  readonly url: string
+  /** As the route sends it. */
+  readonly cacheControl: string
+}
+
 /**
  * As `plainAnswers`, for a route without parameters.
- * @param cacheControl as the route sends it
  * @param answer returns null for what the router has to answer
  */
 export function plainAnswer(
-  { metrics, isReady }: PlainDeps,
-  route: string,
-  cacheControl: string,
-  answer: () => { readonly headers: PlainAnswer['headers']; readonly body: Buffer } | null,
+  { metrics, isReady }: Omit<PlainDeps, 'naming'>,
+  route: PlainRoute,
+  answer: () => PlainAnswer | null,
 ): AheadOfRouter {
-  const last = { vary: 'Accept', 'cache-control': cacheControl }
-  const series = metrics.series(route, 'GET', 200)
+  const series = metrics.series(route.url, 'GET', 200)
   return ({ url, method, rawHeaders }, response) => {
-    if (url !== route || method !== 'GET' || !isPlain(rawHeaders) || !isReady()) return false
+    if (url !== route.url || method !== 'GET' || !isPlain(rawHeaders) || !isReady()) return false
     const started = performance.now()
     const answered = answer()
     if (answered === null) return false
-    const { headers, body } = answered
-    const length = { 'content-length': body.length }
-    response.writeHead(200, { ...FIRST_HEADERS, ...headers, ...last, ...length })
-    response.end(body)
+    send(response, answered, route.cacheControl)
     series.observe(performance.now() - started)
     return true
   }
+}
+
+/** Sends the headers of a public read in the order in which the router sends them. */
+function send(
+  response: ServerResponse,
+  { headers: [name1, value1, name2, value2], body, length }: PlainAnswer,
+  cacheControl: string,
+): void {
+  response.writeHead(200, [
+    'x-content-type-options',
+    'nosniff',
+    'access-control-allow-origin',
+    '*',
+    'access-control-expose-headers',
+    'ETag',
+    name1,
+    value1,
+    name2,
+    value2,
+    'vary',
+    'Accept',
+    'cache-control',
+    cacheControl,
+    'content-length',
+    String(length),
+  ])
+  if (typeof body !== 'string') response.end(body)
+  else response.end(body, length === body.length ? 'latin1' : 'utf8')
 }
 
 /** Headers that only the router handles, keyed by the length of their name for speed. */
@@ -100,6 +130,18 @@ function isPlain(rawHeaders: readonly string[]): boolean {
   }
   const hosts = hostsIn(rawHeaders)
   return hosts.length === 1 && isHost(hosts[0] as string)
+}
+
+/** The value of the Accept header, as Node joins several; null without one. */
+export function acceptIn(rawHeaders: readonly string[]): string | null {
+  let accept: string | null = null
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i] as string
+    if (name.length !== 6 || name.toLowerCase() !== 'accept') continue
+    const value = rawHeaders[i + 1] as string
+    accept = accept === null ? value : `${accept}, ${value}`
+  }
+  return accept
 }
 
 /** Decodes the only characters of a DID that `encodeURIComponent` escapes (contract 4.1). */

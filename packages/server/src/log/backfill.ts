@@ -48,11 +48,12 @@ function existing(agent: AgentRow, at: number): NewEntry {
   const evidence = { agentId: agent.agent_id, claimedAt: agent.claimed_at }
   return {
     tail,
+    claim: null,
     members: { type: 'existing', status, grade, key, keySequence, by: 'service', at },
     evidence: canonicalJson(evidence),
   }
 }
 
 function complete(agents: number, at: number): NewEntry {
-  return { tail: null, members: { type: 'complete', agents, at }, evidence: null }
+  return { tail: null, claim: null, members: { type: 'complete', agents, at }, evidence: null }
 }

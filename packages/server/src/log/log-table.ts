@@ -1,5 +1,5 @@
 import { type NoteKey, type ReadHashes, readHashesFromTiles } from '@countersign/protocol'
-import { type ExpressionBuilder, SqliteAdapter, sql } from 'kysely'
+import { type ExpressionBuilder, type RawBuilder, SqliteAdapter, sql } from 'kysely'
 import type { AgentRow, Db, Tables, Tx } from '../database/database.ts'
 import { prepared } from '../database/prepared.ts'
 import type { LogEntryRow, LogEpochRow, LogQueueRow } from '../database/schema/log-rows.ts'
@@ -146,8 +146,11 @@ export async function lastEntriesOf(
     ? sql`(select value as tail from json_each(${JSON.stringify(tails)}))`
     : sql`unnest(${tails}::text[])`
   const { rows } = await sql<{ tail: string; entry: string | null }>`
-    select given.tail, (select entry from log_entries where tail = given.tail and epoch = ${epoch}
-      order by position desc limit 1) as entry
+    select given.tail, coalesce(
+      (select entry from log_entries where tail = given.tail and claim is null and epoch = ${epoch}
+        order by position desc limit 1),
+      (select entry from log_entries where claim = (select seq from agents where tail = given.tail)
+        and epoch = ${epoch})) as entry
     from ${given} as given ${isSqlite(db) ? sql`` : sql`(tail)`}`.execute(db)
   return rows.flatMap(({ tail, entry }) => (entry === null ? [] : [{ tail, entry }]))
 }
@@ -157,6 +160,7 @@ const insertOne = prepared<LogEntryRow, object>((db, param) =>
     epoch: param('epoch'),
     position: param('position'),
     tail: param('tail'),
+    claim: param('claim'),
     entry: param('entry'),
     salt: param('salt'),
     evidence: param('evidence'),
@@ -175,10 +179,10 @@ export async function insertEntries({ db }: Tx, rows: readonly LogEntryRow[]): P
     return
   }
   const column = <K extends keyof LogEntryRow>(name: K) => rows.map((row) => row[name])
-  await sql`insert into log_entries (epoch, position, tail, entry, salt, evidence)
+  await sql`insert into log_entries (epoch, position, tail, claim, entry, salt, evidence)
     select * from unnest(${column('epoch')}::bigint[], ${column('position')}::bigint[],
-      ${column('tail')}::text[], ${column('entry')}::text[], ${column('salt')}::bytea[],
-      ${column('evidence')}::text[])`.execute(db)
+      ${column('tail')}::text[], ${column('claim')}::bigint[], ${column('entry')}::text[],
+      ${column('salt')}::bytea[], ${column('evidence')}::text[])`.execute(db)
 }
 
 const deleteRun = prepared<{ first: number; last: number }, object>((db, param) =>
@@ -272,25 +276,33 @@ export function entriesFrom(
 }
 
 /** The entries about an agent in an epoch, in order, with indexes of at least `from` and below `to`. */
-export function entriesOf(
+export async function entriesOf(
   db: Db,
   of: { readonly epoch: number; readonly tail: string; readonly from: number; readonly to: number },
   limit: number,
 ): Promise<LogEntryRow[]> {
-  return (
-    db
-      .selectFrom('log_entries')
-      .selectAll()
-      .where('tail', '=', of.tail)
-      // Not as `epoch = …`: SQLite would then read all entries of the log by its primary key.
-      .where(sql<number>`epoch + 0`, '=', of.epoch)
-      .where('position', '>=', of.from)
-      .where('position', '<', of.to)
-      .orderBy('epoch')
-      .orderBy('position')
-      .limit(limit)
-      .execute()
-  )
+  const entries = db
+    .selectFrom('log_entries')
+    .selectAll()
+    // Not as `epoch = …`: SQLite would then read all entries of the log by its primary key.
+    .where(sql<number>`epoch + 0`, '=', of.epoch)
+    .where('position', '>=', of.from)
+    .where('position', '<', of.to)
+  // The claim comes first, so the two need not be merged.
+  const claim = await entries.where('claim', '=', seqOf(of.tail)).execute()
+  const others = await entries
+    .where('tail', '=', of.tail)
+    .where('claim', 'is', null)
+    .orderBy('epoch')
+    .orderBy('position')
+    .limit(limit - claim.length)
+    .execute()
+  return [...claim, ...others]
+}
+
+/** The number of an agent's claim, as a subquery; null for an agent that a restored database has lost. */
+function seqOf(tail: string): RawBuilder<number> {
+  return sql`(select seq from agents where tail = ${tail})`
 }
 
 /** Agents claimed after an event that have neither an entry in an epoch nor one in the queue, in the order of their claims. */
@@ -318,7 +330,18 @@ export function unloggedAgents(
         exists(
           selectFrom('log_entries')
             .select(sql.lit(1).as('one'))
+            .whereRef('log_entries.claim', '=', 'agents.seq')
+            .where('log_entries.epoch', '=', epoch),
+        ),
+      ),
+    )
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('log_entries')
+            .select(sql.lit(1).as('one'))
             .whereRef('log_entries.tail', '=', 'agents.tail')
+            .where('log_entries.claim', 'is', null)
             .where('log_entries.epoch', '=', epoch),
         ),
       ),
@@ -337,51 +360,15 @@ export async function lastClaim(db: Db): Promise<number> {
   return Number(row?.last ?? 0)
 }
 
-/** How many entries that count each owner has caused on a day. */
-export async function entriesOfOwners(
-  db: Db,
-  owners: readonly number[],
-  day: number,
-): Promise<Map<number, number>> {
-  if (owners.length === 0) return new Map()
-  const rows = await db
-    .selectFrom('log_quotas')
-    .selectAll()
-    .where('owner_id', 'in', owners)
-    .where('day', '=', day)
-    .execute()
-  return new Map(rows.map(({ owner_id, entries }) => [owner_id, entries]))
-}
-
-/** Stores how many entries an owner has caused on a day. */
-export async function setEntriesOfOwner(
-  { db }: Tx,
-  owner: number,
-  day: number,
-  entries: number,
-): Promise<void> {
-  await db
-    .insertInto('log_quotas')
-    .values({ owner_id: owner, day, entries })
-    .onConflict((conflict) => conflict.column('owner_id').doUpdateSet({ day, entries }))
-    .execute()
-}
-
 /** Erases what commitments about agents open to, and who caused the changes that wait. */
 export async function eraseOpenings({ db }: Tx, tails: readonly string[]): Promise<void> {
-  await db
-    .updateTable('log_entries')
-    .set({ salt: null, evidence: null })
-    .where('tail', 'in', tails)
-    .execute()
+  const erased = db.updateTable('log_entries').set({ salt: null, evidence: null })
+  const seqs = db.selectFrom('agents').select('seq').where('tail', 'in', tails)
+  await erased.where('claim', 'in', seqs).execute()
+  await erased.where('tail', 'in', tails).where('claim', 'is', null).execute()
   await db
     .updateTable('log_queue')
     .set({ evidence: null, owner_id: null })
     .where('tail', 'in', tails)
     .execute()
-}
-
-/** Erases how many entries an owner has caused. */
-export async function eraseQuota({ db }: Tx, ownerId: number): Promise<void> {
-  await db.deleteFrom('log_quotas').where('owner_id', '=', ownerId).execute()
 }

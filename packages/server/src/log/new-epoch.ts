@@ -50,7 +50,7 @@ export async function beginEpoch(
     const row = newEpoch({ epoch, host, key, at })
     await insertEpoch(tx, row)
     const members = { type: 'epoch', previous, at }
-    await appendEntries(deps, tx, row, [{ tail: null, members, evidence: null }])
+    await appendEntries(deps, tx, row, [{ tail: null, claim: null, members, evidence: null }])
     return (await currentEpoch(tx.db)) as LogEpochRow
   })
   anchor.compareAndSwap(known, begun)

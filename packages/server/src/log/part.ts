@@ -1,5 +1,6 @@
 import type { OwnersPart } from '../accounts/owners/owner-routes.ts'
 import type { OwnerDeps } from '../accounts/providers/providers.ts'
+import type { ClaimLog } from '../agents/claims/mint.ts'
 import type { ReadDeps } from '../agents/find-agent.ts'
 import type { MetricRegistrar } from '../http/metrics/metric-registrar.ts'
 import { type PartDeps, type PartTimer, WORK_MS } from '../http/part.ts'
@@ -19,6 +20,7 @@ const CHECK_MS = 200
 
 export interface LogPart extends OwnersPart {
   readonly loggedKeys: LoggedKeys
+  readonly claims: ClaimLog
 }
 
 /** The transparency log, with witnesses if WITNESSES names some. @throws SettingsError */
@@ -43,6 +45,7 @@ export async function openLog(context: PartDeps & ReadDeps & OwnerDeps): Promise
   }
   return {
     loggedKeys: new LoggedKeys({ db, log }),
+    claims: log,
     routes: (app) => logRoutes(app, { ...context, log }),
     ownerRoutes: (app, owners) => openingRoutes(app, { ...owners, deps: context }),
     gauges(metrics) {

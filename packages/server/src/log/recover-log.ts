@@ -95,12 +95,13 @@ export async function recoverLog(deps: RecoverDeps, mirror: Mirror): Promise<Rec
         epoch: epoch.epoch,
         position: epoch.size + i,
         tail: tailOfEntry(entry),
+        claim: null,
         entry: Buffer.from(bytes).toString(),
         salt: null,
         evidence: null,
       })),
     )
-    await upsertTiles(tx, epoch.epoch, edge.tiles())
+    await upsertTiles(tx, epoch.epoch, edge.takeTiles())
     const { size, root } = checkpoint
     const published = { published_size: size, published_root: root, checkpoint: signed }
     await updateEpoch(tx, epoch.epoch, { size, root, ...published, published_at: now() })

@@ -16,24 +16,25 @@ import {
   type Tail,
   utf8,
 } from '@countersign/protocol'
-import type { Tx } from '../database/database.ts'
-import type { LogEpochRow, LogQueueRow } from '../database/schema/log-rows.ts'
+import type { LoggedChange } from '../agents/changes/changes.ts'
+import type { Db, Tx } from '../database/database.ts'
+import type { LogQueueRow } from '../database/schema/log-rows.ts'
 import { isValidSignature } from '../secrets/ed25519.ts'
 import { LogHaltedError } from './halted.ts'
+import type { KnownStates, LogState } from './known-states.ts'
 import {
   currentEpoch,
   deleteQueued,
   dueChanges,
-  entriesOfOwners,
   insertEntries,
   lastEntriesOf,
   postponeChange,
-  setEntriesOfOwner,
   tilesAt,
   updateEpoch,
   upsertTiles,
   waitingChanges,
 } from './log-table.ts'
+import { entriesOfOwners, setEntriesOfOwner } from './quota-table.ts'
 import { TreeEdge } from './tree-edge.ts'
 import { commitmentOf, leafHash } from './tree-hash.ts'
 
@@ -58,10 +59,44 @@ const COUNTED: readonly string[] = ['grade', 'channel_verified', 'channel_lost']
 /** An entry without its place, and what its commitment opens to. */
 export interface NewEntry {
   readonly tail: string | null
+  /** The number of the claim that it records; null: of none. */
+  readonly claim: number | null
   /** `did`, `prev` and `commitment` are added for an entry about an agent. */
   readonly members: Readonly<Record<string, JsonValue>>
   /** Canonical JSON; null: erased, so that nothing opens the commitment. */
   readonly evidence: string | null
+}
+
+/** How claims get their places at once. */
+export interface AppendDeps extends Pick<SequenceDeps, 'naming' | 'randomBytes'> {
+  readonly states: KnownStates
+}
+
+/**
+ * Gives claims their places in the log in the transaction that makes them, which writes each of them once instead of twice.
+ * @returns false: nothing was done, because the log is in no known state
+ */
+export async function appendClaims(
+  deps: AppendDeps,
+  tx: Tx,
+  claims: readonly LoggedChange[],
+): Promise<boolean> {
+  const row = await currentEpoch(tx.db)
+  if (row === undefined || !deps.states.confirm(row)) return false
+  const entries = claims.map(({ seq, tail, members, evidence }) => {
+    return { tail, claim: seq, members, evidence }
+  })
+  try {
+    const edge = deps.states.takeEdge(row) ?? (await edgeOf(tx.db, row))
+    // A new agent has no entry before its claim.
+    const state = await append(deps, tx, row, entries, { last: new Map(), edge })
+    deps.states.advance(row, state, edge)
+    return true
+  } catch (error) {
+    // The log is broken, which its next step reports. Claims go on.
+    if (error instanceof LogHaltedError || error instanceof RangeError) return false
+    throw error
+  }
 }
 
 /**
@@ -70,7 +105,7 @@ export interface NewEntry {
  * @returns how many changes it has taken from the queue or held back; below `SEQUENCE_BATCH`: no more are due
  * @throws LogHaltedError `broken-row` if one of them cannot follow the entry before it about the same agent
  */
-export async function sequenceBatch(deps: SequenceDeps, tx: Tx): Promise<number> {
+export async function sequenceBatch(deps: SequenceDeps & AppendDeps, tx: Tx): Promise<number> {
   const epoch = await currentEpoch(tx.db)
   if (epoch === undefined) return 0
   const now = deps.now()
@@ -78,12 +113,13 @@ export async function sequenceBatch(deps: SequenceDeps, tx: Tx): Promise<number>
   if (due.length === 0) return 0
   const admitted = await holdBack(tx, due, now)
   const rows = inOrder([...admitted, ...(await waitingWith(tx, admitted))])
-  await appendEntries(
-    deps,
-    tx,
-    epoch,
-    rows.map((row) => newEntry(row, now)),
-  )
+  const { states } = deps
+  const isKnown = states.confirm(epoch)
+  const edge = states.takeEdge(epoch) ?? (await edgeOf(tx.db, epoch))
+  const entries = rows.map((row) => newEntry(row, now))
+  const last = await lastEntries(tx.db, epoch, entries)
+  const state = await append(deps, tx, epoch, entries, { last, edge })
+  if (isKnown) states.advance(epoch, state, edge)
   await deleteQueued(
     tx,
     rows.map(({ seq }) => seq),
@@ -128,13 +164,14 @@ function inOrder(rows: readonly LogQueueRow[]): LogQueueRow[] {
 }
 
 function newEntry(
-  { tail, entry, evidence, not_before: notBefore }: LogQueueRow,
+  { seq, tail, type, entry, evidence, not_before: notBefore }: LogQueueRow,
   now: number,
 ): NewEntry {
   const members = JSON.parse(entry) as Record<string, JsonValue>
   // An entry that waited has a time of its own: that of the change would tell which agents changed together.
   const at = notBefore === 0 ? {} : { at: Math.min(notBefore, now) }
-  return { tail, members: { ...members, ...at }, evidence }
+  const claim = type === 'claimed' ? seq : null
+  return { tail, claim, members: { ...members, ...at }, evidence }
 }
 
 /**
@@ -142,19 +179,51 @@ function newEntry(
  * @throws LogHaltedError `broken-row`
  */
 export async function appendEntries(
-  { naming, randomBytes }: Pick<SequenceDeps, 'naming' | 'randomBytes'>,
+  deps: Pick<SequenceDeps, 'naming' | 'randomBytes'>,
   tx: Tx,
-  { epoch, size }: Pick<LogEpochRow, 'epoch' | 'size'>,
+  row: LogPlace,
   entries: readonly NewEntry[],
 ): Promise<void> {
   if (entries.length === 0) return
-  const edge = new TreeEdge(size, await tilesAt(tx.db, epoch, TreeEdge.tilesOf(size)))
-  const salts = randomBytes(entries.length * COMMITMENT_SALT_BYTES)
+  const last = await lastEntries(tx.db, row, entries)
+  await append(deps, tx, row, entries, { last, edge: await edgeOf(tx.db, row) })
+}
+
+type LogPlace = Pick<LogState, 'epoch' | 'size'>
+
+/** @throws RangeError if tiles are missing */
+async function edgeOf(db: Db, { epoch, size }: LogPlace): Promise<TreeEdge> {
+  return new TreeEdge(size, await tilesAt(db, epoch, TreeEdge.tilesOf(size)))
+}
+
+/** The last entries about the agents of new ones, by tail. @throws LogHaltedError `broken-row` */
+async function lastEntries(
+  db: Db,
+  { epoch }: LogPlace,
+  entries: readonly NewEntry[],
+): Promise<Map<string, LastEntry>> {
   const tails = new Set(entries.flatMap(({ tail }) => tail ?? []))
-  const stored = await lastEntriesOf(tx.db, epoch, [...tails])
-  const last = new Map(stored.map(({ tail, entry }) => [tail, lastEntry(entry)] as const))
+  const stored = await lastEntriesOf(db, epoch, [...tails])
+  return new Map(stored.map(({ tail, entry }) => [tail, lastEntry(entry)] as const))
+}
+
+/**
+ * Appends entries. Nothing is written if it throws.
+ * @param last the last entries about their agents, by tail; the new ones are added
+ * @param edge of the tree, which grows
+ * @returns the new state
+ * @throws LogHaltedError `broken-row`
+ */
+async function append(
+  { naming, randomBytes }: Pick<SequenceDeps, 'naming' | 'randomBytes'>,
+  tx: Tx,
+  { epoch, size }: LogPlace,
+  entries: readonly NewEntry[],
+  { last, edge }: { readonly last: Map<string, LastEntry>; readonly edge: TreeEdge },
+): Promise<LogState> {
+  const salts = randomBytes(entries.length * COMMITMENT_SALT_BYTES)
   const rows = []
-  for (const [i, { tail, members, evidence }] of entries.entries()) {
+  for (const [i, { tail, claim, members, evidence }] of entries.entries()) {
     const salt = salts.subarray(i * COMMITMENT_SALT_BYTES, (i + 1) * COMMITMENT_SALT_BYTES)
     const known = tail === null ? null : knownBy(last.get(tail))
     const ofAgent =
@@ -178,14 +247,17 @@ export async function appendEntries(
       epoch,
       position: size + i,
       tail,
-      entry: Buffer.from(bytes).toString(),
+      claim,
+      entry: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString(),
       salt: isOpenable ? salt : null,
       evidence: isOpenable ? evidence : null,
     })
   }
   await insertEntries(tx, rows)
-  await upsertTiles(tx, epoch, edge.tiles())
-  await updateEpoch(tx, epoch, { size: edge.size, root: edge.root() })
+  await upsertTiles(tx, epoch, edge.takeTiles())
+  const state = { size: edge.size, root: edge.root() }
+  await updateEpoch(tx, epoch, state)
+  return { epoch, ...state }
 }
 
 /** The last entry about an agent. */

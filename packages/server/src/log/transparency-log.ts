@@ -9,7 +9,9 @@ import {
   openCheckpoint,
   utf8,
 } from '@countersign/protocol'
-import type { Database } from '../database/database.ts'
+import type { LoggedChange } from '../agents/changes/changes.ts'
+import type { ClaimLog } from '../agents/claims/mint.ts'
+import type { Database, Tx } from '../database/database.ts'
 import type { LogEpochRow } from '../database/schema/log-rows.ts'
 import { Ed25519Verifier } from '../secrets/ed25519.ts'
 import type { ServiceKey } from '../secrets/service-keys.ts'
@@ -17,8 +19,9 @@ import { LogAnchor } from './anchor.ts'
 import { backfill } from './backfill.ts'
 import { assertAnchored, assertContains, LogHaltedError } from './halted.ts'
 import { answerJoins, Joining } from './join.ts'
+import { KnownStates } from './known-states.ts'
 import { countDue, currentEpoch, dueChanges, insertCheckpoint, insertEpoch } from './log-table.ts'
-import { SEQUENCE_BATCH, type SequenceDeps, sequenceBatch } from './sequence.ts'
+import { appendClaims, SEQUENCE_BATCH, type SequenceDeps, sequenceBatch } from './sequence.ts'
 import type { LogWitnesses } from './witnesses/log-witnesses.ts'
 import type { SignedCheckpoint } from './witnesses/witness-table.ts'
 
@@ -50,11 +53,12 @@ export interface ServedLog extends Checkpoint {
  * without an anchor once a checkpoint was signed. With witnesses, they decide when it signs, and what is published
  * (`witnesses/log-witnesses.ts`).
  */
-export class TransparencyLog {
+export class TransparencyLog implements ClaimLog {
   readonly #deps: LogDeps
   readonly #anchor: LogAnchor
   readonly #ed25519 = new Ed25519Verifier()
   readonly #joining: Joining
+  readonly #states = new KnownStates()
   #served: ServedLog | null = null
   #halted: LogHaltedError | null = null
   #damage: LogHaltedError | null = null
@@ -86,6 +90,12 @@ export class TransparencyLog {
   halt(problem: string): void {
     this.#damage = new LogHaltedError('other-entries', problem)
     this.#halted = this.#damage
+    this.#states.close()
+  }
+
+  /** See `ClaimLog`. */
+  appendClaims(tx: Tx, claims: readonly LoggedChange[]): Promise<boolean> {
+    return appendClaims({ ...this.#deps, states: this.#states }, tx, claims)
   }
 
   /** The number of changes that could have their place in the log. */
@@ -99,6 +109,7 @@ export class TransparencyLog {
       await this.#step(stopping)
       this.#halted = null
     } catch (error) {
+      this.#states.close()
       if (!(error instanceof LogHaltedError)) throw error
       this.#halted = error
     }
@@ -128,7 +139,8 @@ export class TransparencyLog {
     await this.#assertAccepted(row.epoch)
     await this.#findAnchor(row)
     await answerJoins(this.#deps, this.#anchor.read(), row)
-    if (this.#deps.witnesses?.maySequence ?? true) await this.#add(stopping)
+    if (this.#deps.witnesses?.maySequence ?? true) await this.#add(row, stopping)
+    else this.#states.close()
     if (!stopping.aborted) await this.#publish()
   }
 
@@ -160,8 +172,10 @@ export class TransparencyLog {
     await db.write((tx) => insertEpoch(tx, newEpoch({ epoch: 1, host, key, at: now() })))
   }
 
-  async #add(stopping: AbortSignal): Promise<void> {
-    if (!this.#isBackfilled) {
+  /** @param row found to contain the anchor */
+  async #add(row: LogEpochRow, stopping: AbortSignal): Promise<void> {
+    if (this.#isBackfilled) this.#states.open(row)
+    else {
       await backfill(this.#deps, stopping)
       this.#isBackfilled = !stopping.aborted
     }
@@ -172,7 +186,7 @@ export class TransparencyLog {
     const { db, now } = this.#deps
     if ((await dueChanges(db.read, now(), 1)).length === 0) return
     for (let count = SEQUENCE_BATCH; count >= SEQUENCE_BATCH && !stopping.aborted; ) {
-      count = await db.write((tx) => sequenceBatch(this.#deps, tx))
+      count = await db.write((tx) => sequenceBatch({ ...this.#deps, states: this.#states }, tx))
     }
   }
 
@@ -195,6 +209,7 @@ export class TransparencyLog {
       const anchor = this.#anchor.read()
       assertAnchored(row, anchor)
       await assertContains(this.#deps.db.read, anchor, row)
+      this.#states.forgetBelow(next.size)
       if (anchor?.origin === next.origin && anchor.size >= next.size) return
       if (this.#anchor.compareAndSwap(anchor, next)) return
     }

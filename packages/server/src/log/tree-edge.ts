@@ -11,9 +11,8 @@ export interface StoredTile {
 /** The last tile of each level: all that is needed to append entries to a tree and to compute its root. */
 export class TreeEdge {
   #size: number
-  /** The hashes of the last tile of each level, fewer than 256. */
-  readonly #levels: Uint8Array[][] = []
-  readonly #full: StoredTile[] = []
+  readonly #levels: Level[] = []
+  #full: StoredTile[] = []
 
   /** @param tiles the partial tiles of a tree of this size; others are ignored @throws RangeError if one is missing or too short */
   constructor(size: number, tiles: readonly StoredTile[]) {
@@ -25,9 +24,11 @@ export class TreeEdge {
       const stored = tile?.hashes ?? new Uint8Array()
       if (stored.length < width * TREE_HASH_BYTES)
         throw new RangeError('a tile of the log is missing')
-      this.#levels[level] = Array.from({ length: width }, (_, i) =>
-        stored.subarray(i * TREE_HASH_BYTES, (i + 1) * TREE_HASH_BYTES),
-      )
+      const last: Level = { hashes: [], subtrees: [] }
+      for (let at = 0; at < width * TREE_HASH_BYTES; at += TREE_HASH_BYTES) {
+        append(last, stored.subarray(at, at + TREE_HASH_BYTES))
+      }
+      this.#levels[level] = last
     }
   }
 
@@ -52,38 +53,51 @@ export class TreeEdge {
 
   /** @param index of the hash within its level */
   #push(level: number, hash: Uint8Array, index: number): void {
-    this.#levels[level] ??= []
-    const hashes = this.#levels[level]
-    hashes.push(hash)
-    if (hashes.length < TILE_WIDTH) return
+    this.#levels[level] ??= { hashes: [], subtrees: [] }
+    const last = this.#levels[level]
+    append(last, hash)
+    if (last.hashes.length < TILE_WIDTH) return
     const position = Math.floor(index / TILE_WIDTH)
-    this.#full.push({ level, position, hashes: Buffer.concat(hashes) })
-    this.#levels[level] = []
-    this.#push(level + 1, merge(hashes), position)
+    this.#full.push({ level, position, hashes: Buffer.concat(last.hashes) })
+    this.#levels[level] = { hashes: [], subtrees: [] }
+    this.#push(level + 1, last.subtrees[0] as Uint8Array, position)
   }
 
   /** The root of the tree: the roots of the complete subtrees that it consists of, joined from the last and smallest one on. */
   root(): Uint8Array {
-    let root: Uint8Array | undefined
-    for (const hashes of this.#levels) {
-      let end = hashes.length
-      for (let width = 1; end > 0; width *= 2) {
-        if ((hashes.length & width) === 0) continue
-        const subtree = merge(hashes.slice(end - width, end))
-        root = root === undefined ? subtree : nodeHash(subtree, root)
-        end -= width
-      }
-    }
-    return root ?? emptyTreeRoot()
+    const subtrees = this.#levels.flatMap((level) => level.subtrees.toReversed())
+    const [last, ...before] = subtrees
+    if (last === undefined) return emptyTreeRoot()
+    return before.reduce((root, subtree) => nodeHash(subtree, root), last)
   }
 
-  /** The tiles to store: those that were filled since the constructor, and the partial ones. */
-  tiles(): StoredTile[] {
+  /** The tiles to store: those that were filled since the last call or the constructor, and the partial ones. */
+  takeTiles(): StoredTile[] {
+    const full = this.#full
+    this.#full = []
     const partial = TreeEdge.tilesOf(this.#size).map(({ level, position }) => {
-      return { level, position, hashes: Buffer.concat(this.#levels[level] ?? []) }
+      return { level, position, hashes: Buffer.concat(this.#levels[level]?.hashes ?? []) }
     })
-    return [...this.#full, ...partial]
+    return [...full, ...partial]
   }
+}
+
+/** The last tile of a level. */
+interface Level {
+  /** Fewer than 256. */
+  readonly hashes: Uint8Array[]
+  /** The roots of the complete subtrees over them, the largest first, so that no hash is computed twice. */
+  readonly subtrees: Uint8Array[]
+}
+
+/** Adds a hash, and joins subtrees that have become equally large. */
+function append({ hashes, subtrees }: Level, hash: Uint8Array): void {
+  hashes.push(hash)
+  let subtree = hash
+  for (let count = hashes.length; count % 2 === 0; count /= 2) {
+    subtree = nodeHash(subtrees.pop() as Uint8Array, subtree)
+  }
+  subtrees.push(subtree)
 }
 
 /** The hash of a complete subtree, from those of its parts. */

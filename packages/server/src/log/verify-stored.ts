@@ -92,7 +92,7 @@ async function* stepsOfEpoch(db: Db, row: LogEpochRow): Steps {
       if (edge.size === published_size) published = edge.root()
     }
     if (edge.size < Math.min(from + STEP, size)) return `entry ${edge.size} is missing`
-    const tiles = edge.tiles()
+    const tiles = edge.takeTiles()
     const isLast = edge.size === size
     const complete = tiles.filter(({ hashes }) => hashes.length === TILE_WIDTH * TREE_HASH_BYTES)
     const fault = await tileFault(db, epoch, isLast ? tiles : complete)

@@ -1,4 +1,3 @@
-import { toString as toQrCode } from 'qrcode'
 import { Type } from 'typebox'
 import { findAgentForPage } from '../agents/find-agent.ts'
 import { certificatePath } from '../base/site.ts'
@@ -116,7 +115,8 @@ export function qrRoute(app: App, { read }: PageRouteContext): void {
     handler: async (params: { agent: string }, reply) => {
       const { agent } = await findAgentForPage(read, params.agent)
       reply.type('image/svg+xml').headers(INERT_PICTURE).serializer(String)
-      return toQrCode(read.site.baseUrl + certificatePath(read.site, agent), {
+      const { default: qrCode } = await import('qrcode')
+      return qrCode.toString(read.site.baseUrl + certificatePath(read.site, agent), {
         type: 'svg',
         errorCorrectionLevel: 'M',
         margin: 2,

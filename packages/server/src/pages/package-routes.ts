@@ -29,8 +29,8 @@ type PackageIndex = Static<typeof INDEX>
 
 const NOT_BUILT = 'The packages are not built: npm run build'
 /**
- * Serves `/packages/…`: the tarballs of the command, the SDK and the gateway, with the version in their names or without, and the
- * wheel and source distribution of the Python package, whose names need the version for pip.
+ * Serves `/packages/…`: the tarballs of the command, the SDK and the gateway, with the version in their names or without, the
+ * wheel and source distribution of the Python package, whose names need the version for pip, and the Go module.
  * @param dir the output of the build; may be missing
  */
 export function packageRoutes(app: App, naming: Naming, dir: string): void {
@@ -50,7 +50,7 @@ export function packageRoutes(app: App, naming: Naming, dir: string): void {
     cacheControl: CACHE_PAGES,
     schema: {
       operationId: 'packages',
-      summary: 'List the packages of this service for npm, and the Python package',
+      summary: 'List the packages of this service for npm, the Python package and the Go module',
       tags: ['learn'],
       response: { 200: INDEX },
     },
@@ -65,7 +65,7 @@ export function packageRoutes(app: App, naming: Naming, dir: string): void {
     cacheControl: CACHE_PAGES,
     schema: {
       operationId: 'package',
-      summary: 'Download an npm or Python package',
+      summary: 'Download an npm or Python package, or the Go module',
       tags: ['learn'],
       params: Type.Object({
         file: Type.String({
@@ -74,7 +74,7 @@ export function packageRoutes(app: App, naming: Naming, dir: string): void {
       }),
       response: {
         200: {
-          description: 'The tarball, or the wheel (application/zip)',
+          description: 'The tarball, or the wheel or Go module (application/zip)',
           content: {
             'application/gzip': { schema: Type.String({ format: 'binary' }) },
             'application/zip': { schema: Type.String({ format: 'binary' }) },
@@ -87,7 +87,7 @@ export function packageRoutes(app: App, naming: Naming, dir: string): void {
       const found = files.get(file)
       if (found === undefined)
         throw new CodedError('NOT_FOUND', 'There is no such package. See /packages/index.json')
-      const type = found.endsWith('.whl') ? 'application/zip' : 'application/gzip'
+      const type = /\.(?:whl|zip)$/.test(found) ? 'application/zip' : 'application/gzip'
       const content = contents.get(found) ?? rendered(await readFile(join(dir, found)), false)
       contents.set(found, content)
       sendRendered(reply.request, reply.type(type), content)

@@ -17,6 +17,7 @@ import { deploymentOf } from './docs/deployment-names.ts'
 import { docsRoutes, skillRoutes } from './docs/docs-routes.ts'
 import { Library } from './docs/library.ts'
 import { developmentMailRoute, emailLinkRoutes } from './email-link-routes.ts'
+import { goModuleRoutes } from './go-module-routes.ts'
 import type { Pages } from './load-pages.ts'
 import { packageRoutes } from './package-routes.ts'
 import { servePages } from './page-routes.ts'
@@ -63,6 +64,7 @@ export function openPages(
       const { providers } = context
       await serveDashboard(app, { baseUrl: site.baseUrl, providers, dir: DASHBOARD_DIR })
       packageRoutes(app, site.naming, PACKAGES_DIR)
+      goModuleRoutes(app, site.naming, PACKAGES_DIR)
       docsRoutes(app, { library, pages, read, renderedPages })
       skillRoutes(app, library)
     },

@@ -39,11 +39,11 @@ export async function openParts(
 ): Promise<readonly Part[]> {
   const { settings, pages: built } = deps
   const cards = settings.previews.has('card-formats') ? built.cardRenderers : null
-  const agents = await opened.open(openAgents(deps, cards))
+  const log = await opened.open(openLog(deps))
+  const agents = await opened.open(openAgents(deps, cards, log.claims))
   const channels = await opened.open(openChannels(deps))
   const notifications = await opened.open(openNotifications(deps))
   const webhooks = await opened.open(openWebhooks(deps))
-  const log = await opened.open(openLog(deps))
   const cosigning = await opened.open(openCosigning(deps))
   const statements = await opened.open(openStatements(deps, log))
   const accounts = await opened.open(

@@ -15,7 +15,9 @@ import { CHANNEL_KINDS } from '../channels/kinds/kinds.ts'
 import { runDueJobs } from '../database/jobs/run-jobs.ts'
 import { openDatabase } from '../database/open-database.ts'
 import { assertSameBaseUrl } from '../database/same-base-url.ts'
+import { CheckedFile } from '../database/sqlite/checked-file.ts'
 import { lockDatabase } from '../database/sqlite/process-lock.ts'
+import { DamagedFileError } from '../database/sqlite/sqlite-damage.ts'
 import type { WriterTurn } from '../database/sqlite/writer-turn.ts'
 import { connectionLimit, trustedProxies } from '../http/connection-limit.ts'
 import { LoadShedder } from '../http/limits/concurrency-limiter.ts'
@@ -45,6 +47,8 @@ export interface Service {
   readonly address: string
   /** Reports not ready, waits DRAIN_SECONDS for load balancers to notice, then closes all connections and resources. */
   stop(): Promise<void>
+  /** Resolves if a check beside the answers has found that the database file is damaged. */
+  readonly damaged: Promise<Error>
 }
 
 /** What a worker of a cluster leaves to its primary process. */
@@ -111,9 +115,14 @@ async function start(
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   if (primary === null && settings.database.kind === 'sqlite')
     resources.defer(lockDatabase(settings.database.file))
+  const checked = checkedFile(settings, primary)
+  resources.defer(() => checked?.close())
   const db = await openDatabase(settings.database, now, EFFECTS, primary?.writerTurn)
   resources.defer(() => db.close())
-  if (primary === null) await db.check()
+  if (primary === null && !checked?.isUnchanged) {
+    await db.check()
+    checked?.recordIntact()
+  }
   const pepper = loadPepper(dataDir)
   await assertSamePepper({ db, pepper })
   await assertSameBaseUrl(db, baseUrl)
@@ -199,13 +208,43 @@ async function start(
   await primary?.reportReady(address)
   state.phase = 'ready'
   if (primary === null) logProviders(providers, log)
+  const damaged = damageIn(checked, log, resources)
 
   return {
     address,
+    damaged,
     async stop() {
       state.phase = 'draining'
       await sleep(settings.drainSeconds * 1000)
       await resources.disposeAsync()
     },
   }
+}
+
+/** Null without a file, and for a worker, whose primary checks it. */
+function checkedFile({ database }: Settings, primary: Primary | null): CheckedFile | null {
+  return primary === null && database.kind === 'sqlite' ? new CheckedFile(database.file) : null
+}
+
+/** Checks a file that was not checked before the first answer. */
+async function damageIn(
+  checked: CheckedFile | null,
+  log: Logger,
+  resources: AsyncDisposableStack,
+): Promise<Error> {
+  const { promise: damaged, resolve } = Promise.withResolvers<Error>()
+  if (!checked?.isUnchanged) return damaged
+  const stopping = new AbortController()
+  const checking = checked.checkInThread(stopping.signal).then(
+    (isFinished) => void (isFinished && log.info('The database file has no fault.')),
+    (err: unknown) => {
+      if (err instanceof DamagedFileError) resolve(err)
+      else log.error({ err }, 'the database file cannot be checked')
+    },
+  )
+  resources.defer(() => {
+    stopping.abort()
+    return checking
+  })
+  return damaged
 }

@@ -5,8 +5,10 @@ import type { LogPart } from '../log/part.ts'
 import { IssuerKeyRing } from '../secrets/issuer-keys/issuer-keys.ts'
 import {
   answerPlainCertificates,
+  answerPlainKeySet,
   CERTIFICATE_URL,
   certificateRoutes,
+  ISSUER_KEY_SET_PATH,
   issuerKeyRoutes,
 } from './certificates/certificate-routes.ts'
 import { Issuer } from './certificates/issue.ts'
@@ -62,6 +64,10 @@ export async function openStatements(
       {
         route: { operationId: 'agentCertificate', url: CERTIFICATE_URL, method: 'GET' },
         open: () => answerPlainCertificates({ ...context, read: context, issuer }),
+      },
+      {
+        route: { operationId: 'issuerKeySet', url: ISSUER_KEY_SET_PATH, method: 'GET' },
+        open: () => answerPlainKeySet(context, issuerKeys),
       },
       {
         route: LATEST_FEED,

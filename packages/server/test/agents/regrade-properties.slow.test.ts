@@ -73,7 +73,7 @@ async function setUp(t: TestContext) {
   const tails: Tail[] = []
   for (let i = 0; i < 3; i++) {
     const body = claimBody(await operator.issueToken(owner), newKey())
-    const deps = { db, readModel, ed25519, naming, keyReuse, now, randomBytes }
+    const deps = { db, readModel, ed25519, naming, keyReuse, log: null, now, randomBytes }
     tails.push((await claim(deps, body)).slice(-24) as Tail)
   }
   const runJobs = () =>

@@ -34,7 +34,7 @@ async function open(t: TestContext): Promise<World> {
   const owner = await operator.addVerifiedOwner()
   const { db } = operator
   const { naming } = settings
-  const deps = { naming, keyReuse: 'owner', now: Date.now, randomBytes } as const
+  const deps = { naming, keyReuse: 'owner', log: null, now: Date.now, randomBytes } as const
   return {
     ...operator,
     settings,
@@ -143,7 +143,7 @@ test('rewritten tiles show before the next signature', async (t) => {
   assert.ok(epoch)
   const edge = new TreeEdge(0, [])
   for (let i = 0; i < 3; i++) edge.append(hashLeaf(utf8(`rewritten ${i}`)))
-  await world.db.write((tx) => upsertTiles(tx, epoch.epoch, edge.tiles()))
+  await world.db.write((tx) => upsertTiles(tx, epoch.epoch, edge.takeTiles()))
   await world.claim()
   await node.run()
   assert.match(node.log.problem ?? '', /are not those that were signed/)

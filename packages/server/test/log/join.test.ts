@@ -30,7 +30,7 @@ async function open(t: TestContext) {
   const claim = async () => {
     const { claimToken } = await issueToken({ db, naming, now, randomBytes }, owner)
     const made = { publicKey: randomBytes(32), agentId: 'main', signature: randomBytes(64) }
-    const deps = { naming, keyReuse: 'owner', now, randomBytes } as const
+    const deps = { naming, keyReuse: 'owner', log: null, now, randomBytes } as const
     const claimed = { tokenHash: hashToken(claimToken), ...made }
     await db.writeBatched(mintBatch, { deps, claim: claimed })
   }

@@ -27,7 +27,7 @@ async function claimOffline(env: Record<string, string>, ownerId: number): Promi
   const operator = await openOperator(settings)
   const { db } = operator
   const { claimToken } = await issueToken({ db, naming, now: Date.now, randomBytes }, ownerId)
-  const deps = { naming, keyReuse: 'owner', now: Date.now, randomBytes } as const
+  const deps = { naming, keyReuse: 'owner', log: null, now: Date.now, randomBytes } as const
   const made = { publicKey: randomBytes(32), agentId: 'main', signature: randomBytes(64) }
   const claim = { tokenHash: hashToken(claimToken), ...made }
   await db.writeBatched(mintBatch, { deps, claim })

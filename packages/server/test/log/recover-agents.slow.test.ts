@@ -273,7 +273,7 @@ test('the last state of each agent is that of the log, and nothing is logged twi
   await assertVerifies(restored, home)
   await assertVerifies(restored, tempDir(t))
   await assertStoredLog(restored)
-  if (needs('go').skip === false) {
+  if (needs('go', 'golang.org/x/mod').skip === false) {
     const { verifierKey } = await logInfo(restored.url)
     const go = await run(await buildGo(t, 'log-verify'), [`${restored.url}/log`, verifierKey])
     assert.equal(go.code, 0, go.stderr)

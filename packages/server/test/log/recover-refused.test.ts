@@ -44,7 +44,7 @@ async function open(t: TestContext) {
   const owner = await operator.addVerifiedOwner()
   const { claimToken } = await issueToken({ db, naming, now: Date.now, randomBytes }, owner)
   const publicKey = Buffer.from(key.publicKey, 'base64')
-  const deps = { naming, keyReuse: 'owner', now: Date.now, randomBytes } as const
+  const deps = { naming, keyReuse: 'owner', log: null, now: Date.now, randomBytes } as const
   const claim = { tokenHash: hashToken(claimToken), publicKey, agentId: 'main' }
   await db.writeBatched(mintBatch, { deps, claim: { ...claim, signature: randomBytes(64) } })
   await (await openNode(settings, db)).run()
@@ -66,7 +66,7 @@ async function open(t: TestContext) {
     const text = formatCheckpoint({ origin, size: all.length, root: edge.root() })
     const name: NoteKey = { name: origin, type: 'ed25519', publicKey: logKey.publicKey }
     const signature = { name: origin, keyId: noteKeyId(name), signature: logKey.sign(utf8(text)) }
-    const [tile] = edge.tiles()
+    const [tile] = edge.takeTiles()
     return {
       checkpoint: async () => formatNote({ text, signatures: [signature] }),
       tile: async ({ level, width }) =>

@@ -23,7 +23,7 @@ test('a machine that was rolled back with its anchor signs a fork; another node 
   const claim = async () => {
     const { claimToken } = await issueToken({ db, naming, now: Date.now, randomBytes }, owner)
     const made = { publicKey: randomBytes(32), agentId: 'main', signature: randomBytes(64) }
-    const deps = { naming, keyReuse: 'owner', now: Date.now, randomBytes } as const
+    const deps = { naming, keyReuse: 'owner', log: null, now: Date.now, randomBytes } as const
     await db.writeBatched(mintBatch, {
       deps,
       claim: { tokenHash: hashToken(claimToken), ...made },

@@ -9,7 +9,8 @@ import { untilTicked } from '../../../../test/support/until.ts'
 import { changeAgent } from '../../src/agents/changes/change-agent.ts'
 import { insertQueued } from '../../src/agents/changes/log-queue-table.ts'
 import { changeStatus } from '../../src/agents/manage/change-status.ts'
-import { deleteQueued, setEntriesOfOwner } from '../../src/log/log-table.ts'
+import { deleteQueued } from '../../src/log/log-table.ts'
+import { setEntriesOfOwner } from '../../src/log/quota-table.ts'
 import { DAILY_ENTRIES_OF_OWNER } from '../../src/log/sequence.ts'
 
 const DAY_MS = 86_400_000

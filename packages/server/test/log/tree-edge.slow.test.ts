@@ -38,7 +38,7 @@ test('the hashes are those of protocol, for entries of every length, one after a
 test('the root is that of the tiles, at every size and from a stored edge on', async () => {
   const stored = new Map<string, StoredTile>()
   const keep = (edge: TreeEdge) => {
-    for (const tile of edge.tiles()) stored.set(`${tile.level}/${tile.position}`, tile)
+    for (const tile of edge.takeTiles()) stored.set(`${tile.level}/${tile.position}`, tile)
   }
   const rootOfTiles = (size: number) =>
     treeRoot(

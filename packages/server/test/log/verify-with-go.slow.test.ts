@@ -12,7 +12,7 @@ import { needs } from '../../../../test/support/tools.ts'
 
 test(
   'Go verifies checkpoint, inclusion and consistency of a log that grows under load',
-  needs('go'),
+  needs('go', 'golang.org/x/mod'),
   async (t) => {
     const dir = tempDir(t)
     const verifier = await buildGo(t, 'log-verify')

@@ -25,7 +25,7 @@ before(async () => {
 
 after(() => Promise.all(ends.map((end) => end())))
 
-test('the index lists the command, the SDK, the gateway and the Python package in the version of the service', () => {
+test('the index lists the command, the SDK, the gateway, the Python package and the Go module in the version of the service', () => {
   const { version } = JSON.parse(readFileSync(join(ROOT, 'packages/server/package.json'), 'utf8'))
   assert.deepEqual(
     listed.map((each) => [each.file, each.version]),
@@ -35,6 +35,7 @@ test('the index lists the command, the SDK, the gateway and the Python package i
       [`countersign-gateway-${version}.tgz`, version],
       [`countersign-${version}-py3-none-any.whl`, version],
       [`countersign-${version}.tar.gz`, version],
+      [`countersign-go-${version}.zip`, version],
     ],
   )
 })
@@ -45,7 +46,7 @@ test('each tarball has the listed size and SHA-512, with the version in its name
     for (const name of names) {
       const response = await fetch(`${service.url}/packages/${name}`)
       assert.equal(response.status, 200, name)
-      const type = file.endsWith('.whl') ? 'application/zip' : 'application/gzip'
+      const type = /\.(whl|zip)$/.test(file) ? 'application/zip' : 'application/gzip'
       assert.equal(response.headers.get('content-type'), type)
       assert.equal(response.headers.get('access-control-allow-origin'), '*')
       const bytes = Buffer.from(await response.arrayBuffer())
@@ -53,6 +54,29 @@ test('each tarball has the listed size and SHA-512, with the version in its name
       const headers = { 'if-none-match': response.headers.get('etag') as string }
       assert.equal((await fetch(`${service.url}/packages/${name}`, { headers })).status, 304)
     }
+  }
+})
+
+test('the Go module is at the addresses of a module proxy, and other modules and versions are not found', async () => {
+  const { version } = listed[0] as Listed
+  const at = `/packages/go/countersign.internal/countersign`
+  const text = async (path: string) => (await ask(service, at + path)).text
+  assert.equal(await text('/@v/list'), `v${version}\n`)
+  for (const path of ['/@latest', `/@v/v${version}.info`])
+    assert.deepEqual(JSON.parse(await text(path)), { Version: `v${version}` })
+  const manifest = readFileSync(join(ROOT, 'go/go.mod'), 'utf8')
+  assert.equal(await text(`/@v/v${version}.mod`), manifest)
+  const zip = await fetch(`${service.url}${at}/@v/v${version}.zip`)
+  const module = listed.find(({ file }) => file.startsWith('countersign-go-'))
+  assert.equal(hash('sha512', Buffer.from(await zip.arrayBuffer())), module?.sha512)
+  for (const path of [
+    `${at}/@v/v0.0.0.zip`,
+    `${at}/@v/__proto__`,
+    '/packages/go/golang.org/x/mod/@v/list',
+    '/packages/go/sumdb/sum.golang.org/supported',
+    '/packages/go.mod',
+  ]) {
+    assertRefused(await ask(service, path), 404, 'NOT_FOUND')
   }
 })
 

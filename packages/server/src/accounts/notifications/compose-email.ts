@@ -2,7 +2,7 @@ import { isSecurityKind, type NotificationKind } from '@countersign/protocol'
 import type { EmailOutboxRow } from '../../database/schema/notification-rows.ts'
 import type { CoreDeps } from '../../secrets/core-deps.ts'
 import { ownerById } from '../owner-table.ts'
-import { describeNotification } from './describe-notification.ts'
+import { agentsIn, describeNotification } from './describe-notification.ts'
 import { addressById } from './email-address-table.ts'
 import {
   unsubscribeToken,
@@ -11,7 +11,7 @@ import {
   verificationUrl,
 } from './email-links.ts'
 import { wantsEmail } from './email-preferences.ts'
-import { notificationById } from './notification-table.ts'
+import { agentNames, notificationById } from './notification-table.ts'
 
 /** An e-mail to one address. */
 export interface Email {
@@ -86,8 +86,10 @@ async function notificationMessage(
   id: string,
 ): Promise<Message | null> {
   const notification = await notificationById(db.read, id)
-  const words = notification === undefined ? null : describeNotification(notification, site)
-  if (notification === undefined || words === null) return null
+  if (notification === undefined) return null
+  const names = await agentNames(db.read, agentsIn([notification]))
+  const words = describeNotification(notification, site, names)
+  if (words === null) return null
   const kind = notification.kind as NotificationKind
   const isSecurity = isSecurityKind(kind)
   // Security kinds were decided when they were queued: an attacker could change the preferences afterwards.

@@ -14,7 +14,11 @@ export interface NotificationText {
   readonly link: string | null
 }
 
-type Describe = (details: NotificationDetails, site: Site) => NotificationText
+/** Of agents that their owner has named, by tail. */
+export type AgentNames = ReadonlyMap<string, string>
+
+/** `agent`: the agent that it is about, as its owner named it. A label that was chosen at the claim never stands in a title. */
+type Describe = (details: NotificationDetails, site: Site, agent: string) => NotificationText
 
 const TEXTS: Readonly<Record<NotificationKind, Describe>> = {
   verification_expiring: ({ provider, expiresAt }, site) => ({
@@ -27,42 +31,42 @@ const TEXTS: Readonly<Record<NotificationKind, Describe>> = {
     text: 'It no longer counts for the grade of your agents. Verify your identity again to restore it.',
     link: '/dashboard/identity',
   }),
-  channel_expiring: (details, site) => ({
-    title: `The proof of ${channelOf(details, site)} expires on ${day(details.expiresAt)}`,
-    text: `Verify this channel of your agent ${agentOf(details, site)} again before then. Otherwise, it no longer counts for the agent’s grade.`,
+  channel_expiring: (details, site, agent) => ({
+    title: `${agent}: the proof of ${channelOf(details, site)} expires on ${day(details.expiresAt)}`,
+    text: `Verify this channel of your agent ${agentOf(details, site, agent)} again before then. Otherwise, it no longer counts for the agent’s grade.`,
     link: channelLink(details, site),
   }),
-  channel_failing: (details, site) => ({
-    title: `The proof of ${channelOf(details, site)} was not found`,
-    text: `The channel of your agent ${agentOf(details, site)} stays verified until at least ${minute(details.staleAt)}. Publish the proof again before then. If further checks do not find it, the channel no longer counts for the agent’s grade.`,
+  channel_failing: (details, site, agent) => ({
+    title: `${agent}: the proof of ${channelOf(details, site)} was not found`,
+    text: `The channel of your agent ${agentOf(details, site, agent)} stays verified until at least ${minute(details.staleAt)}. Publish the proof again before then. If further checks do not find it, the channel no longer counts for the agent’s grade.`,
     link: channelLink(details, site),
   }),
-  channel_lost: (details, site) => ({
-    title: `${capital(channelOf(details, site))} no longer counts for the grade of an agent`,
-    text: `The agent is ${agentOf(details, site)}. Reason: ${LOST[String(details.reason)] ?? 'the channel is no longer verified'}.`,
+  channel_lost: (details, site, agent) => ({
+    title: `${agent}: ${channelOf(details, site)} no longer counts for its grade`,
+    text: `The agent is ${agentOf(details, site, agent)}. Reason: ${LOST[String(details.reason)] ?? 'the channel is no longer verified'}.`,
     link: hasChannel(details) ? channelLink(details, site) : agentLink(details, site),
   }),
-  agent_key_changed: (details, site) => {
+  agent_key_changed: (details, site, agent) => {
     const [title, text] = KEY_EVENTS[String(details.event)] ?? KEY_CHANGED
     return {
-      title,
-      text: `The agent is ${agentOf(details, site)}.${reasonOf(details)} ${text}`,
+      title: `${agent}: ${title}`,
+      text: `The agent is ${agentOf(details, site, agent)}.${reasonOf(details)} ${text}`,
       link: agentLink(details, site),
     }
   },
-  agent_renounced: (details, site) => ({
-    title: 'An agent renounced its certificate',
-    text: `The agent is ${agentOf(details, site)}. It is suspended, and is revoked on ${minute(details.finalAt)}. If the agent did not do this, its key was stolen: recover the agent with a new key before then, and report the key as stolen.`,
+  agent_renounced: (details, site, agent) => ({
+    title: `${agent}: certificate renounced`,
+    text: `The agent is ${agentOf(details, site, agent)}. It is suspended, and is revoked on ${minute(details.finalAt)}. If the agent did not do this, its key was stolen: recover the agent with a new key before then, and report the key as stolen.`,
     link: agentLink(details, site),
   }),
-  agent_suspended: (details, site) => ({
-    title: `An agent was suspended by ${BY[String(details.by)] ?? 'the service'}`,
-    text: `The agent is ${agentOf(details, site)}.${reasonOf(details)} Its grade is E until it is active again.`,
+  agent_suspended: (details, site, agent) => ({
+    title: `${agent}: suspended by ${BY[String(details.by)] ?? 'the service'}`,
+    text: `The agent is ${agentOf(details, site, agent)}.${reasonOf(details)} Its grade is E until it is active again.`,
     link: agentLink(details, site),
   }),
-  agent_revoked: (details, site) => ({
-    title: `An agent was revoked by ${BY[String(details.by)] ?? 'the service'}`,
-    text: `The agent is ${agentOf(details, site)}.${reasonOf(details)} Its certificate cannot be restored.${IF_NOT_YOU}`,
+  agent_revoked: (details, site, agent) => ({
+    title: `${agent}: revoked by ${BY[String(details.by)] ?? 'the service'}`,
+    text: `The agent is ${agentOf(details, site, agent)}.${reasonOf(details)} Its certificate cannot be restored.${IF_NOT_YOU}`,
     link: agentLink(details, site),
   }),
   agents_revoked: (details) => ({
@@ -160,42 +164,39 @@ function accessOf({ change, webhook, host, name }: NotificationDetails): Notific
       }
 }
 
-const KEY_CHANGED = ['The key of an agent changed', 'See its key history.'] as const
+const KEY_CHANGED = ['key changed', 'See its key history.'] as const
 
-/** Title and text by the type of the event. */
+/** The end of the title and the text, by the type of the event. */
 const KEY_EVENTS: Readonly<Record<string, readonly [string, string]>> = {
   'agent.key_rotated': [
-    'An agent replaced its key',
+    'key replaced',
     'If you did not expect this, contest it within 72 hours: somebody may have used its former key.',
   ],
   'agent.key_contested': [
-    'You contested a change of an agent’s key',
+    'change of its key contested by you',
     `Its key history shows which key is current.${IF_NOT_YOU}`,
   ],
   'agent.key_recovery_started': [
-    'The recovery of an agent’s key was started',
+    'key recovery started',
     `Give the recovery token to the operator of the agent. You can cancel the recovery until the new key takes effect.${IF_NOT_YOU}`,
   ],
   'agent.key_recovery_redeemed': [
-    'The recovery token of an agent was redeemed',
+    'recovery token redeemed',
     'The new key takes effect after the delay of the service. Until then, you can cancel the recovery.',
   ],
   'agent.key_recovery_vetoed': [
-    'An agent vetoed the recovery of its key',
+    'key recovery vetoed by the agent',
     'Its current key stays. If that key was stolen, start a recovery with the reason key_compromised.',
   ],
   'agent.key_recovery_cancelled': [
-    'The recovery of an agent’s key has ended without a new key',
+    'key recovery ended without a new key',
     'You can start another one.',
   ],
   'agent.key_compromised': [
-    'A key of an agent was reported as compromised',
+    'key reported as compromised',
     'It verifies nowhere, and nobody can claim it again. If it is the current key, recover the agent with a new one.',
   ],
-  'agent.key_recovered': [
-    'The recovered key of an agent took effect',
-    'The former key no longer works.',
-  ],
+  'agent.key_recovered': ['recovered key took effect', 'The former key no longer works.'],
 }
 
 const LOST: Readonly<Record<string, string>> = {
@@ -224,21 +225,35 @@ const METHODS: Readonly<Record<string, string>> = {
   provider: 'an account at an identity provider',
 }
 
+/** The tails of the agents that notifications are about. */
+export function agentsIn(rows: readonly Pick<NotificationRow, 'details'>[]): string[] {
+  const tails = rows.map(({ details }) => (JSON.parse(details) as NotificationDetails).tail)
+  return [...new Set(tails.filter((tail) => typeof tail === 'string'))]
+}
+
 /** @returns null for a kind of a newer release */
 export function describeNotification(
-  { kind, details }: Pick<NotificationRow, 'kind' | 'details'>,
+  { kind, details: json }: Pick<NotificationRow, 'kind' | 'details'>,
   site: Site,
+  names: AgentNames,
 ): NotificationText | null {
   const describe = TEXTS[kind as NotificationKind] as Describe | undefined
-  return describe?.(JSON.parse(details) as NotificationDetails, site) ?? null
+  const details = JSON.parse(json) as NotificationDetails
+  const name = names.get(String(details.tail))
+  return describe?.(details, site, name === undefined ? AN_AGENT : selfDeclared(name)) ?? null
 }
 
 function labelOf(provider: unknown, site: Site): string {
   return providerLabel(site, String(provider))
 }
 
-function agentOf({ agentId, tail }: NotificationDetails, site: Site): string {
-  return `${selfDeclared(String(agentId))} (label chosen at the claim, ${didOf(tail, site)})`
+const AN_AGENT = 'An agent'
+
+function agentOf({ agentId, tail }: NotificationDetails, site: Site, agent: string): string {
+  const did = didOf(tail, site)
+  return agent === AN_AGENT
+    ? `${selfDeclared(String(agentId))} (label chosen at the claim, ${did})`
+    : `${agent} (${did})`
 }
 
 function channelOf({ channelKind, handle }: NotificationDetails, site: Site): string {

@@ -10,8 +10,9 @@ import { timestamp } from '../../base/timestamp.ts'
 import type { Db } from '../../database/database.ts'
 import type { NotificationRow } from '../../database/schema/notification-rows.ts'
 import type { CoreDeps } from '../../secrets/core-deps.ts'
-import { describeNotification } from './describe-notification.ts'
+import { type AgentNames, agentsIn, describeNotification } from './describe-notification.ts'
 import {
+  agentNames,
   countUnread,
   markRead,
   type NotificationPosition,
@@ -42,7 +43,7 @@ export async function listNotifications(
   const page = rows.slice(0, PAGE_SIZE)
   const last = page.at(-1)
   return {
-    notifications: page.flatMap((row) => describe(row, site)),
+    notifications: await describeAll(db.read, page, site),
     unread: await countUnread(db.read, ownerId, NOTIFICATION_KINDS, MAX_UNREAD),
     next: rows.length > PAGE_SIZE && last !== undefined ? `${last.created_at}.${last.id}` : null,
   }
@@ -64,7 +65,7 @@ export async function exportNotifications(
   ownerId: number,
 ): Promise<Notification[]> {
   const rows = await notificationsBefore(db, ownerId, null, NOTIFICATION_KINDS, MAX_EXPORTED)
-  return rows.flatMap((row) => describe(row, site))
+  return describeAll(db, rows, site)
 }
 
 function parsePosition(before: string | undefined): NotificationPosition | null {
@@ -72,8 +73,25 @@ function parsePosition(before: string | undefined): NotificationPosition | null 
   return at === undefined || id === undefined ? null : { createdAt: Number(at), id }
 }
 
-function describe(row: NotificationRow, site: Site): Notification[] {
-  const words = describeNotification(row, site)
+/** Names of agents are read for this many notifications at once. */
+const AT_ONCE = 500
+
+async function describeAll(
+  db: Db,
+  rows: readonly NotificationRow[],
+  site: Site,
+): Promise<Notification[]> {
+  const described: Notification[] = []
+  for (let from = 0; from < rows.length; from += AT_ONCE) {
+    const part = rows.slice(from, from + AT_ONCE)
+    const names = await agentNames(db, agentsIn(part))
+    described.push(...part.flatMap((row) => describe(row, site, names)))
+  }
+  return described
+}
+
+function describe(row: NotificationRow, site: Site, names: AgentNames): Notification[] {
+  const words = describeNotification(row, site, names)
   if (words === null) return []
   const kind = row.kind as NotificationKind
   return [

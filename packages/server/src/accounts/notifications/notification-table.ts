@@ -76,3 +76,16 @@ export async function markRead(
 export function notificationById(db: Db, id: string): Promise<NotificationRow | undefined> {
   return db.selectFrom('notifications').selectAll().where('id', '=', id).executeTakeFirst()
 }
+
+/** The names that owners gave to agents, by tail. */
+export async function agentNames(db: Db, tails: readonly string[]): Promise<Map<string, string>> {
+  if (tails.length === 0) return new Map()
+  const rows = await db
+    .selectFrom('agents')
+    .select(['tail', 'display_name'])
+    .where('tail', 'in', tails)
+    .execute()
+  return new Map(
+    rows.flatMap(({ tail, display_name: name }) => (name === null ? [] : [[tail, name] as const])),
+  )
+}

@@ -1,5 +1,4 @@
 import { isLoopback } from '@countersign/protocol'
-import { createTransport } from 'nodemailer'
 import type { MailSettings } from '../../base/config.ts'
 import type { Email } from './compose-email.ts'
 
@@ -36,6 +35,8 @@ export function smtpMailer(
     async send(email, signal) {
       // With the last byte, the server may have accepted the message, whether or not it says so.
       let isTransmitted = false
+      // Loaded for the first e-mail only: many services send none.
+      const { createTransport } = await import('nodemailer')
       const transport = createTransport({
         host,
         port,

@@ -3,7 +3,6 @@ import { Value } from 'typebox/value'
 import type { Env } from '../../base/config.ts'
 import { githubProvider, githubSettings } from './github.ts'
 import { inPersonProvider, inPersonSettings } from './in-person.ts'
-import { oidcProvider } from './oidc.ts'
 import { oidcSettings } from './oidc-settings.ts'
 import type { IdentityProvider } from './provider.ts'
 import { ProviderSettingsError } from './settings-fields.ts'
@@ -98,9 +97,17 @@ interface ProviderType {
   readonly make: (settings: never, env: Env) => IdentityProvider | Promise<IdentityProvider>
 }
 
+/** Loaded on demand: openid-client and jose are large. */
+async function makeOidcProvider(...settings: Parameters<OidcProvider>): ReturnType<OidcProvider> {
+  const { oidcProvider } = await import('./oidc.ts')
+  return oidcProvider(...settings)
+}
+
+type OidcProvider = typeof import('./oidc.ts').oidcProvider
+
 /** The types that the operator's file can contain. */
 export const PROVIDER_TYPES: readonly ProviderType[] = [
-  { type: 'oidc', schema: oidcSettings(), make: oidcProvider },
+  { type: 'oidc', schema: oidcSettings(), make: makeOidcProvider },
   { type: 'github', schema: githubSettings(), make: githubProvider },
   { type: 'world-id', schema: worldIdSettings(), make: worldIdProvider },
   { type: 'stripe-identity', schema: stripeIdentitySettings(), make: stripeIdentityProvider },

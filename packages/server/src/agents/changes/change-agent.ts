@@ -16,7 +16,7 @@ import {
 import { loseCurrentKey, replaceCurrentKey } from '../keys/key-table.ts'
 import { updateProfileColumns } from '../manage/own-agent-table.ts'
 import type { AppliedChange, Change, ChangeType, LogDelay, LostKey } from './change.ts'
-import { delayOf, eventOf, logRowOf, notificationOf, RULES } from './changes.ts'
+import { delayOf, eventOf, loggedChangeOf, notificationOf, queueRowOf, RULES } from './changes.ts'
 import { insertQueued, takeQueuedGrade } from './log-queue-table.ts'
 import {
   evidenceNow,
@@ -99,8 +99,10 @@ async function write(
   const after = await writeColumns(tx, before, change, { version: seq, at })
   const changed: Changed = { change, before, after, seq, at }
   await appendAgentEvent(tx, eventOf(changed))
-  const row = logRowOf(changed)
-  if (row !== null && tx.isLogged !== false) await queue(tx, row, notBefore(delayOf(change), at))
+  const logged = loggedChangeOf(changed)
+  if (logged !== null && tx.isLogged !== false) {
+    await queue(tx, queueRowOf(logged), notBefore(delayOf(change), at))
+  }
   const notification = tx.isLogged === false ? null : notificationOf(changed)
   if (notification !== null) await appendNotification(tx, notification)
   await reviseStatusEntry(tx, changed)

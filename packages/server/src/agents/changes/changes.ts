@@ -1,7 +1,6 @@
 import {
   type AgentChange,
   canonicalJson,
-  encodeBase64,
   type JsonValue,
   keyThumbprint,
   type LogActor,
@@ -36,6 +35,12 @@ interface LogEntryDraft {
   readonly evidence: JsonValue
 }
 
+/** A change that the log will have, as it is queued. */
+export interface LoggedChange extends Omit<LogQueueRow, 'entry' | 'not_before'> {
+  /** The members of the entry that are known before it has a place. */
+  readonly members: Readonly<Record<string, JsonValue>>
+}
+
 interface NotificationDraft {
   readonly kind: NotificationKind
   readonly subject: string
@@ -59,7 +64,7 @@ interface Rule<C extends Change = Change> {
 /** What each kind of change leaves behind. Whatever follows in other rooms is an effect (`service/effects.ts`). */
 export const RULES: { readonly [Type in ChangeType]: Rule<ChangeOf<Type>> } = {
   'agent.claimed': {
-    payload: ({ after }) => ({ publicKey: encodeBase64(after.public_key) }),
+    payload: ({ after }) => ({ publicKey: Buffer.from(after.public_key).toString('base64') }),
     log: ({ change, after }) => ({
       change: { type: 'claimed', grade: after.grade },
       by: 'agent',
@@ -210,8 +215,8 @@ export function eventOf(applied: AppliedChange): AgentEvent {
   return { seq, at, type: change.type, tail, ownerId, payload: rule.payload(applied) }
 }
 
-/** The row of the log's queue for a change, due at once; null: the log has no entry of it. */
-export function logRowOf(applied: AppliedChange): LogQueueRow | null {
+/** What the log says of a change; null: it has no entry of it. */
+export function loggedChangeOf(applied: AppliedChange): LoggedChange | null {
   const { seq, at, change, after } = applied
   const rule: Rule = RULES[change.type]
   const logged = rule.log?.(applied) ?? null
@@ -223,10 +228,14 @@ export function logRowOf(applied: AppliedChange): LogQueueRow | null {
     tail,
     owner_id,
     type: logged.change.type,
-    entry: JSON.stringify({ ...logged.change, key, keySequence, by: logged.by, at }),
+    members: { ...logged.change, key, keySequence, by: logged.by, at },
     evidence: canonicalJson(logged.evidence),
-    not_before: 0,
   }
+}
+
+/** The row of the log's queue for a change that is due at once. */
+export function queueRowOf({ members, ...change }: LoggedChange): LogQueueRow {
+  return { ...change, entry: JSON.stringify(members), not_before: 0 }
 }
 
 /** What the owner is notified of; null: of nothing. */

@@ -22,6 +22,7 @@ export async function insertQueued(tx: Tx, row: LogQueueRow): Promise<void> {
 
 /** Like `insertQueued` for many rows in one statement (PostgreSQL). */
 export async function insertQueuedRows({ db }: Tx, rows: readonly LogQueueRow[]): Promise<void> {
+  if (rows.length === 0) return
   const column = <K extends keyof LogQueueRow>(name: K) => rows.map((row) => row[name])
   await sql`insert into log_queue (seq, tail, owner_id, type, entry, evidence, not_before)
     select * from unnest(${column('seq')}::bigint[], ${column('tail')}::text[],

@@ -106,7 +106,7 @@ export interface Minted {
   readonly tokenHashes: readonly Uint8Array[]
   readonly agents: readonly NewAgent[]
   readonly events: readonly AgentEvent[]
-  /** What the transparency log will say of them. */
+  /** What the transparency log will say of them, unless they have their places in it already. */
   readonly queued: readonly LogQueueRow[]
 }
 

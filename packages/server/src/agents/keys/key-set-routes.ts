@@ -23,10 +23,12 @@ import type { App } from '../../http/server.ts'
 import type { AgentRecord, StoredDirectoryProof } from '../agent-record.ts'
 import { findOrThrow, ownAgentParam, type ReadDeps } from '../find-agent.ts'
 
+export const KEY_SET_URL = '/agent/:agent/jwks.json'
+
 /** The key with which an agent signs requests, at the address that it sends as `Signature-Agent` (Web Bot Auth). */
 export function keySetRoute(app: App, deps: ReadDeps): void {
   publicRead(app, deps.site.naming, {
-    url: '/agent/:agent/jwks.json',
+    url: KEY_SET_URL,
     cacheControl: CACHE_ONE_MINUTE,
     schema: {
       operationId: 'agentKeySet',
@@ -61,7 +63,7 @@ export function keySetRoute(app: App, deps: ReadDeps): void {
 }
 
 /** Verifiers discard their copy of a key only if they get a key set without it. After a 404 or 410 they continue to use it. */
-function keySetOf({ status, publicKey }: AgentRecord): KeySet {
+export function keySetOf({ status, publicKey }: AgentRecord): KeySet {
   if (status !== 'active') return { keys: [] }
   return { keys: [publicJwkOf(publicKey)] }
 }

@@ -2,6 +2,7 @@ import type { Tail } from '@countersign/protocol'
 import { type AgentProfile, type AgentRecord, initialProfile } from '../agent-record.ts'
 import { KEY_PRIORITY } from '../agent-table.ts'
 import { AgentSlots, SLOT_WORDS } from './agent-slots.ts'
+import type { Revised } from './revision.ts'
 import { SlotHash } from './slot-hash.ts'
 import { KEY_WORDS, keyToWords, TAIL_WORDS, tailToWords, wordsToKey, wordsToTail } from './words.ts'
 
@@ -60,7 +61,7 @@ export class AgentIndex {
    * A view of the agent's slot that decodes each member when it is read, so that a response without the key costs no copy of
    * it. The view is valid until the next change of the index. Use `byTail` for a lasting copy.
    */
-  peek(tail: Tail): AgentRecord | null {
+  peek(tail: Tail): (AgentRecord & Revised) | null {
     const slot = this.#slotOf(tail)
     if (slot === NONE) return null
     // The referenced bit matters only for eviction: below half of the limit, skip the write.
@@ -93,7 +94,9 @@ export class AgentIndex {
   /** Gives the agents of an owner another one. Reads every slot: 1,000,000 take a few milliseconds. */
   moveOwner(from: number, to: number): void {
     for (let slot = 0; slot < this.#size; slot++) {
-      if (this.#slots.owner(slot) === from) this.#slots.setOwner(slot, to)
+      if (this.#slots.owner(slot) !== from) continue
+      this.#slots.setOwner(slot, to)
+      this.#slots.revise(slot)
     }
   }
 
@@ -153,6 +156,7 @@ export class AgentIndex {
     this.#slots.setStatus(slot, KEY_PRIORITY.indexOf(agent.status))
     if (isInitial(agent)) this.#profiles.delete(slot)
     else this.#profiles.set(slot, agent.profile)
+    this.#slots.revise(slot)
   }
 
   #freeSlot(): number {
@@ -218,7 +222,7 @@ export class AgentIndex {
 }
 
 /** A view of an agent's slot. */
-class SlotRecord implements AgentRecord {
+class SlotRecord implements AgentRecord, Revised {
   readonly tail: Tail
   readonly #slot: number
   readonly #slots: AgentSlots
@@ -250,6 +254,10 @@ class SlotRecord implements AgentRecord {
 
   get version(): number {
     return this.#slots.version(this.#slot)
+  }
+
+  get revision(): number {
+    return this.#slots.revision(this.#slot)
   }
 
   get status(): AgentRecord['status'] {

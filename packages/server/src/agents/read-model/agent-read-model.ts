@@ -8,7 +8,14 @@ import { CacheFiller, DatabaseFallback } from './database-fallback.ts'
 import { EventFollower, type Staleness } from './follower.ts'
 import { loadAll } from './load-agents.ts'
 import { OwnerCache } from './owner-cache.ts'
+import type { Revised } from './revision.ts'
 import { loadOwner, loadRecords, recordOfClaim } from './rows.ts'
+
+/** A view of data in memory. Either revision is another after a change. */
+export interface RevisedView extends AgentView {
+  readonly agent: AgentRecord & Revised
+  readonly owner: OwnerRecord & Revised
+}
 
 /** Delay before a failed load is retried. */
 const RELOAD_DELAY_MS = 1000
@@ -172,7 +179,7 @@ export class AgentReadModel {
    * The agent if it is in memory and fresh. Null does not mean that it does not exist.
    * @returns a view that is valid until the next change: do not use it after an `await`
    */
-  inMemory(tail: Tail): AgentView | null {
+  inMemory(tail: Tail): RevisedView | null {
     if (!this.isFresh) return null
     const agent = this.#agents.peek(tail)
     const owner = agent === null ? undefined : this.#owners.peek(agent.ownerId)

@@ -1,11 +1,14 @@
+import { nextRevision } from './revision.ts'
 import { KEY_WORDS } from './words.ts'
 
 const WORD_BYTES = 4
 /** Words per slot. A slot fills one cache line of 64 bytes, so that a lookup misses the CPU cache once. */
 export const SLOT_WORDS = 16
 /** Offsets of the members in a slot, in 32-bit words and in 64-bit floats. */
-const WORD = { tail: 0, owner: 6, status: 7, ring: 14, referenced: 15 } as const
+const WORD = { tail: 0, owner: 6, status: 7, ring: 14, revision: 15 } as const
 const FLOAT = { claimedAt: 4, seq: 5, version: 6 } as const
+/** The bit of the clock algorithm in the word of the revision. */
+const REFERENCED = 1
 const SLOT_FLOATS = SLOT_WORDS / 2
 
 const MIN_CAPACITY = 1024
@@ -75,11 +78,24 @@ export class AgentSlots {
 
   /** The referenced bit of the clock algorithm: whether the slot was read since the hand last passed. */
   referenced(slot: number): boolean {
-    return this.words[slot * SLOT_WORDS + WORD.referenced] === 1
+    return ((this.words[slot * SLOT_WORDS + WORD.revision] as number) & REFERENCED) !== 0
   }
 
   setReferenced(slot: number, referenced: boolean): void {
-    this.words[slot * SLOT_WORDS + WORD.referenced] = referenced ? 1 : 0
+    const word = slot * SLOT_WORDS + WORD.revision
+    const revision = (this.words[word] as number) & ~REFERENCED
+    this.words[word] = referenced ? revision | REFERENCED : revision
+  }
+
+  /** Shares a word with the referenced bit. */
+  revision(slot: number): number {
+    return (this.words[slot * SLOT_WORDS + WORD.revision] as number) >>> 1
+  }
+
+  /** Call after every change of the slot. */
+  revise(slot: number): void {
+    const referenced = this.referenced(slot) ? REFERENCED : 0
+    this.words[slot * SLOT_WORDS + WORD.revision] = (nextRevision() << 1) | referenced
   }
 
   claimedAt(slot: number): number {

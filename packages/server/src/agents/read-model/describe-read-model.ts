@@ -1,6 +1,6 @@
 import type { DatabaseReport } from '@countersign/protocol'
+import { CachedProbe } from '../../base/cached-probe.ts'
 import type { Database } from '../../database/database.ts'
-import { CachedProbe } from '../../database/postgres/health.ts'
 import type { MetricRegistrar } from '../../http/metrics/metric-registrar.ts'
 import type { AgentReadModel } from './agent-read-model.ts'
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Settings } from '../../base/config.ts'
 import type { Database } from '../../database/database.ts'
-import { openReplica } from '../../database/postgres/replica.ts'
+import type { Replica } from '../../database/postgres/replica.ts'
 import { AgentReadModel } from './agent-read-model.ts'
 import type { Staleness } from './follower.ts'
 
@@ -17,13 +17,19 @@ export async function openReadModel(
   resources: AsyncDisposableStack,
 ): Promise<AgentReadModel> {
   const { replicaUrl, readModelAgents } = settings
-  const replica = replicaUrl === null ? null : openReplica(replicaUrl)
+  const replica = replicaUrl === null ? null : await openReplica(replicaUrl)
   resources.defer(() => replica?.close())
   const staleness = stalenessOf(settings, elapsed)
   const readModel = new AgentReadModel(db, readModelAgents, randomBytes, { staleness, replica })
   db.onCommit(() => readModel.follow())
   await readModel.start()
   return readModel
+}
+
+/** Loads the driver on demand. */
+async function openReplica(url: string): Promise<Replica> {
+  const { openReplica } = await import('../../database/postgres/replica.ts')
+  return openReplica(url)
 }
 
 /** SQLite needs no bound: every read of the file sees the writes of other processes. */

@@ -1,11 +1,14 @@
 import { ASSURANCES, type VerificationEvidence } from '@countersign/protocol'
 import { DELETED_OWNER_ID } from '../../accounts/owner-table.ts'
 import { DELETED_OWNER, type OwnerRecord } from '../agent-record.ts'
+import { nextRevision, type Revised } from './revision.ts'
 
-/** Words per owner, 32 bytes, with the strongest verification's provider, assurance and times. */
-const OWNER_WORDS = 8
+const NEVER_REVISED = { ...DELETED_OWNER, revision: 0 }
+
+/** Words per owner, 40 bytes, with the strongest verification's provider, assurance and times. */
+const OWNER_WORDS = 10
 const OWNER_FLOATS = OWNER_WORDS / 2
-const WORD = { id: 0, provider: 1, assurance: 2, deleted: 3 } as const
+const WORD = { id: 0, provider: 1, assurance: 2, deleted: 3, revision: 8 } as const
 const FLOAT = { expiresAt: 2, verifiedAt: 3 } as const
 const MIN_CAPACITY = 1024
 const GROWTH = 1.5
@@ -42,8 +45,8 @@ export class OwnerCache {
   }
 
   /** A view of the owner's slot that decodes each member when it is read. Valid until the next change. */
-  peek(id: number): OwnerRecord | undefined {
-    if (id === DELETED_OWNER_ID) return DELETED_OWNER
+  peek(id: number): (OwnerRecord & Revised) | undefined {
+    if (id === DELETED_OWNER_ID) return NEVER_REVISED
     const slot = id % this.#limit
     return this.#words[slot * OWNER_WORDS + WORD.id] === id
       ? new SlotOwner(id, slot, this)
@@ -90,6 +93,11 @@ export class OwnerCache {
     const { nameChangedAt, publishedNames } = owner
     if (nameChangedAt === null && publishedNames.size === 0) this.#names.delete(slot)
     else this.#names.set(slot, { nameChangedAt, publishedNames })
+    this.#words[word + WORD.revision] = nextRevision()
+  }
+
+  revisionAt(slot: number): number {
+    return this.#words[slot * OWNER_WORDS + WORD.revision] as number
   }
 
   namesAt(slot: number): NameRecord {
@@ -142,7 +150,7 @@ export class OwnerCache {
   }
 }
 
-class SlotOwner implements OwnerRecord {
+class SlotOwner implements OwnerRecord, Revised {
   readonly id: number
   readonly #slot: number
   readonly #owners: OwnerCache
@@ -151,6 +159,10 @@ class SlotOwner implements OwnerRecord {
     this.id = id
     this.#slot = slot
     this.#owners = owners
+  }
+
+  get revision(): number {
+    return this.#owners.revisionAt(this.#slot)
   }
 
   get username(): string {

@@ -1,7 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { createPublicKey } from 'node:crypto'
 import { didWebOf, jwkOf, keyThumbprint } from '@countersign/protocol'
-import { base64url, flattenedVerify } from 'jose'
 import type { Proof } from './kind.ts'
 
 /** The parts of an agent card's extension that its signatures cover. */
@@ -57,6 +56,7 @@ type UncheckedExtension = { readonly uri?: unknown; readonly params?: unknown }
  */
 export async function isSignedBy(proof: Proof, card: AgentCard): Promise<boolean> {
   const key = createPublicKey({ key: { ...jwkOf(proof.publicKey) }, format: 'jwk' })
+  const { base64url, flattenedVerify } = await import('jose')
   for (const each of card.signatures.slice(0, MAX_SIGNATURES)) {
     if (!isRecord(each)) continue
     const { protected: header, signature } = each

@@ -1,6 +1,6 @@
+import { createRequire } from 'node:module'
 import { isIP } from 'node:net'
 import { domainToASCII, domainToUnicode } from 'node:url'
-import { parse } from 'tldts'
 import { InvalidHandleError } from './kind.ts'
 
 /** A URL with nothing but a host, as copied from a browser's address bar. */
@@ -41,7 +41,9 @@ export function parseDomain(text: string): string {
 }
 
 function assertRegistrable(name: string, labels: readonly string[]): void {
-  const { publicSuffix, isIcann, isPrivate } = parse(name, { allowPrivateDomains: true })
+  const { publicSuffix, isIcann, isPrivate } = publicSuffixList().parse(name, {
+    allowPrivateDomains: true,
+  })
   if (!(isIcann || isPrivate) || SPECIAL_USE_DOMAINS.includes(labels.at(-1) as string)) {
     throw new InvalidHandleError(
       `Nobody can hold ${name}: its ending is not one under which domains are registered.`,
@@ -50,6 +52,11 @@ function assertRegistrable(name: string, labels: readonly string[]): void {
   if (isIcann && publicSuffix === name) {
     throw new InvalidHandleError(`${name} belongs to a registry: enter a domain under it.`)
   }
+}
+
+/** Loaded for the first domain only: the list takes two megabytes. */
+function publicSuffixList(): typeof import('tldts') {
+  return createRequire(import.meta.url)('tldts')
 }
 
 /** Whether it is an IP address, in any notation that URLs accept: 127.0.0.1, [::1], 127.1, 0x7f000001, 2130706433. */

@@ -2,7 +2,6 @@ import { accessSync, constants, existsSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import type { Inspection } from '../database.ts'
 import type { DatabaseLocation } from '../open-database.ts'
-import { inspectPostgres } from '../postgres/postgres-database.ts'
 import { kyselyOver } from '../sqlite/connection.ts'
 import { assertIntact, mapDamageErrors } from '../sqlite/sqlite-damage.ts'
 
@@ -11,11 +10,13 @@ import { assertIntact, mapDamageErrors } from '../sqlite/sqlite-damage.ts'
  * @throws DamagedFileError, StorageFailure
  * @throws Error if the file does not exist or is not writable
  */
-export function inspectDatabase<T>(
+export async function inspectDatabase<T>(
   place: DatabaseLocation,
   work: (data: Inspection) => Promise<T>,
 ): Promise<T> {
-  return place.kind === 'sqlite' ? inspectFile(place.file, work) : inspectPostgres(place.url, work)
+  if (place.kind === 'sqlite') return inspectFile(place.file, work)
+  const { inspectPostgres } = await import('../postgres/postgres-database.ts')
+  return inspectPostgres(place.url, work)
 }
 
 async function inspectFile<T>(file: string, work: (data: Inspection) => Promise<T>): Promise<T> {

@@ -1,6 +1,5 @@
 import { sql } from 'kysely'
 import type pg from 'pg'
-import { withTimeout } from '../../base/timeout.ts'
 import type { Db } from '../database.ts'
 import type { CommitState, DatabaseState } from '../stats.ts'
 import { endClient } from './postgres.ts'
@@ -111,29 +110,4 @@ function commitState(level: string, names: string, rows: readonly StandbyRow[]):
     ({ state, sync }) => state === 'streaming' && (sync === 'sync' || sync === 'quorum'),
   )
   return { waitFor: 'standby', satisfied: connected.length >= needed }
-}
-
-const MAX_AGE_MS = 1000
-const PROBE_TIMEOUT_MS = 800
-
-/** Runs a probe at most once a second, however many callers there are, and never makes them wait longer than that. */
-export class CachedProbe<T> {
-  readonly #probe: () => Promise<T>
-  readonly #fallback: T
-  #last: { readonly at: number; readonly result: Promise<T> } | null = null
-
-  /** @param fallback the result if the probe fails or takes too long */
-  constructor(probe: () => Promise<T>, fallback: T) {
-    this.#probe = probe
-    this.#fallback = fallback
-  }
-
-  get(): Promise<T> {
-    const now = performance.now()
-    if (this.#last === null || now - this.#last.at > MAX_AGE_MS) {
-      const result = withTimeout(this.#probe(), PROBE_TIMEOUT_MS).catch(() => this.#fallback)
-      this.#last = { at: now, result }
-    }
-    return this.#last.result
-  }
 }

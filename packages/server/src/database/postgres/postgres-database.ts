@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type pg from 'pg'
+import { CachedProbe } from '../../base/cached-probe.ts'
 import {
   type Batch,
   type Database,
@@ -19,7 +20,7 @@ import {
   type TransactionEnd,
   UNREACHABLE,
 } from '../stats.ts'
-import { CachedProbe, PrimaryMonitor, postgresState } from './health.ts'
+import { PrimaryMonitor, postgresState } from './health.ts'
 import { connectPrimary, endClient, execute, executeScript, kyselyOver } from './postgres.ts'
 import { Hosts } from './postgres-hosts.ts'
 import { connectionsOf, kyselyOverPool } from './postgres-pool.ts'

@@ -46,6 +46,8 @@ export interface LogEntryRow {
   position: number
   /** Null: the entry is about the log itself. */
   tail: string | null
+  /** The number of the claim, which the agent's row has as `seq`; null: the entry is of no claim, or came from a mirror. */
+  claim: number | null
   /** Canonical JSON: the bytes that are hashed. */
   entry: string
   /** With the evidence, it opens the commitment. Null: nothing is committed to, or the owner was erased. */

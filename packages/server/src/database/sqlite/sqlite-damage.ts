@@ -6,8 +6,9 @@ const CORRUPT = 11
 const NOTADB = 26
 
 /** SQLite cannot read the file. */
-class DamagedFileError extends Error {
+export class DamagedFileError extends Error {
   override readonly name = 'DamagedFileError'
+  readonly found: string
 
   /** @param found SQLite's message */
   constructor(found: string, options?: ErrorOptions) {
@@ -16,6 +17,7 @@ class DamagedFileError extends Error {
       `The database file is damaged: ${words}. Restore a backup: countersignd restore <file>.`,
       options,
     )
+    this.found = found
   }
 }
 

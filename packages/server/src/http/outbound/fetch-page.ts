@@ -1,5 +1,5 @@
 import { connect, type Socket } from 'node:net'
-import { Client } from 'undici'
+import type { Client } from 'undici'
 import { readBounded } from './bounded-fetch.ts'
 import { DnsClient, withNetworkErrors } from './dns-client.ts'
 import { type ConnectOptions, guardedConnect } from './guarded-connect.ts'
@@ -75,8 +75,9 @@ async function request(
   options: FetchOptions,
   signal: AbortSignal,
 ): Promise<Page | { readonly location: string }> {
+  const createClient = await loadClient()
   const socket = await guardedConnect(url.hostname, options, signal)
-  const client = clientOver(url, socket)
+  const client = createClient(url, socket)
   try {
     const headers = { accept, 'user-agent': options.userAgent }
     const { location, ...page } = await readPage(client, url, { headers }, signal)
@@ -125,10 +126,19 @@ function joined(header: string | readonly string[] | undefined): string {
   return [header ?? []].flat().join(', ')
 }
 
+/**
+ * Loads undici for the first request. Call it before there is a socket, whose errors nobody would hear meanwhile.
+ * @returns creates a client over a socket
+ */
+export async function loadClient(): Promise<(url: URL, socket: Socket) => Client> {
+  const undici = await import('undici')
+  return (url, socket) => clientOver(undici.Client, url, socket)
+}
+
 /** A client over this socket, which was checked; undici must not open a second one. */
-export function clientOver(url: URL, socket: Socket): Client {
+function clientOver(UndiciClient: typeof Client, url: URL, socket: Socket): Client {
   let isUsed = false
-  return new Client(url.origin, {
+  return new UndiciClient(url.origin, {
     connect(_options, callback) {
       const refused = isUsed ? new Unreachable(`${url.hostname} closes the connection.`) : null
       isUsed = true

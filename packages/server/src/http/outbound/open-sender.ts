@@ -1,9 +1,10 @@
 import { connect, type Socket } from 'node:net'
 import { isLoopback } from '@countersign/protocol'
+import type { Client } from 'undici'
 import { withTimeout } from '../../base/timeout.ts'
 import { readBounded } from './bounded-fetch.ts'
 import { DnsClient, withNetworkErrors } from './dns-client.ts'
-import { assertAllowed, clientOver, type PerspectiveSettings, readPage } from './fetch-page.ts'
+import { assertAllowed, loadClient, type PerspectiveSettings, readPage } from './fetch-page.ts'
 import {
   type ConnectOptions,
   checkedAddresses,
@@ -90,7 +91,8 @@ export function openSender(
     message: { readonly headers: Readonly<Record<string, string>>; readonly body?: string },
     signal: AbortSignal,
   ): Promise<Page> => {
-    const client = clientOver(url, await connectTo(url, signal))
+    const createClient = await loadClient()
+    const client = createClient(url, await connectTo(url, signal))
     try {
       const headers = { ...message.headers, 'user-agent': userAgent }
       const page = readPage(client, url, { ...message, headers }, signal)
@@ -108,9 +110,10 @@ export function openSender(
     async post(url, message, stopped = closing.signal) {
       const timeLimit = AbortSignal.timeout(timeLimitMs)
       const signal = AbortSignal.any([closing.signal, timeLimit, stopped])
+      const createClient = await loadClient()
       const socket = await connectTo(url, signal)
       const headers = { ...message.headers, 'user-agent': userAgent }
-      return postOver(socket, url, { ...message, headers }, signal)
+      return postOver(createClient(url, socket), socket, url, { ...message, headers }, signal)
     },
     async get(url, accept) {
       const signal = AbortSignal.any([closing.signal, AbortSignal.timeout(timeLimitMs)])
@@ -166,12 +169,12 @@ async function connectToLoopback({ hostname, port }: URL, signal: AbortSignal): 
 }
 
 async function postOver(
+  client: Client,
   socket: Socket,
   url: URL,
   { headers, body }: OutboundMessage,
   signal: AbortSignal,
 ): Promise<number> {
-  const client = clientOver(url, socket)
   try {
     const path = `${url.pathname}${url.search}`
     const request = client.request({ method: 'POST', path, headers, body, signal })

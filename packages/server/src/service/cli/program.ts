@@ -3,22 +3,8 @@ import { Command, CommanderError } from 'commander'
 import type { Env } from '../../base/config.ts'
 import { VERSION } from '../../base/version.ts'
 import { exitCodeOf, messageOf } from '../cluster/exit-codes.ts'
-import { acceptPepperCommand, acceptServiceKeyCommand } from './accept-secret.ts'
-import { agentCommands } from './agent.ts'
-import { backupCommands } from './backup.ts'
-import { beginEpochCommand } from './begin-epoch.ts'
-import { changeBaseUrlCommand } from './change-base-url.ts'
-import { doctorCommand } from './doctor.ts'
-import { importCommand } from './import.ts'
-import { issuerKeyCommands } from './issuer-key.ts'
-import { logCommands } from './log.ts'
-import { keyArchiveCommands } from './move-keys.ts'
 import { ReportedFailure } from './output.ts'
-import { ownerCommands, signInLinkCommand, tokenCommands } from './owner.ts'
-import { providerCommands } from './provider-commands.ts'
 import { serveCommands } from './serve.ts'
-import { webhookCommands } from './webhook.ts'
-import { witnessCommands } from './witness-commands.ts'
 
 const HELP = `
 From nothing to an agent with a DID:
@@ -63,23 +49,8 @@ export async function runCountersignd(
       writeErr: (text) => stderr.write(text),
     })
   serveCommands(program, env)
-  ownerCommands(program, env)
-  signInLinkCommand(program, env)
-  providerCommands(program, env)
-  tokenCommands(program, env)
-  agentCommands(program, env)
-  webhookCommands(program, env)
-  backupCommands(program, env)
-  importCommand(program, env)
-  logCommands(program, env)
-  witnessCommands(program, env)
-  acceptPepperCommand(program, env)
-  acceptServiceKeyCommand(program, env)
-  beginEpochCommand(program, env)
-  issuerKeyCommands(program, env)
-  keyArchiveCommands(program, env)
-  changeBaseUrlCommand(program, env)
-  doctorCommand(program, env)
+  // The service uses none of the others, and their code takes memory.
+  if (argv[0] !== 'serve') (await import('./commands.ts')).addCommands(program, env)
   configureSubcommands(program)
   try {
     await program.parseAsync([...argv], { from: 'user' })

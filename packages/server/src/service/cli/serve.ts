@@ -50,7 +50,11 @@ async function serve(env: Env): Promise<void> {
     { address: service.address },
     `${settings.serviceName} serves ${settings.baseUrl.origin}`,
   )
-  void signals.stop
+  const damaged = service.damaged.then((error) => {
+    log.fatal(messageOf(error))
+    process.exitCode = exitCodeOf(error)
+  })
+  void Promise.race([signals.stop, damaged])
     .then(() => service.stop())
     .then(
       () => log.info('stopped'),

@@ -52,7 +52,7 @@ async function start(
   const address = await workers.start(settings.workers)
   resources.defer(() => workers.stop())
   logProviders(providers, log)
-  return { address, stop: () => resources.disposeAsync() }
+  return { address, damaged: new Promise(() => undefined), stop: () => resources.disposeAsync() }
 }
 
 /** Locks, migrates and checks the data, and creates the secrets, once for all workers. */

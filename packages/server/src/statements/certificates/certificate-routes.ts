@@ -1,16 +1,25 @@
 import {
   certificateClaimsSchema,
+  type IssuerKeySet,
   issuerKeySetSchema,
   JWS_ALGORITHMS,
   type JwsAlgorithm,
 } from '@countersign/protocol'
 import { Type } from 'typebox'
-import type { AgentView } from '../../agents/agent-record.ts'
 import type { ReadDeps } from '../../agents/find-agent.ts'
 import { preferredType } from '../../agents/preferred-type.ts'
 import type { Site } from '../../base/site.ts'
 import { CACHE_ONE_MINUTE, REVALIDATE } from '../../http/caching.ts'
-import { type PlainDeps, plainAnswers } from '../../http/plain-answers.ts'
+import { serializerOf } from '../../http/compile-schemas.ts'
+import {
+  acceptIn,
+  JSON_UTF8,
+  type PlainAnswer,
+  type PlainDeps,
+  plainAnswer,
+  plainAnswers,
+  taggedAnswer,
+} from '../../http/plain-answers.ts'
 import { agentParam, publicRead } from '../../http/public-read.ts'
 import type { AheadOfRouter, App } from '../../http/server.ts'
 import type { IssuerKeys } from '../../secrets/issuer-keys/issuer-keys.ts'
@@ -104,32 +113,26 @@ interface PlainCertificateDeps extends Omit<PlainDeps, 'naming'> {
 export function answerPlainCertificates(deps: PlainCertificateDeps): AheadOfRouter {
   const { read, issuer, metrics, isReady } = deps
   const plain = { naming: read.site.naming, metrics, isReady }
-  return plainAnswers(plain, CERTIFICATE_URL, (tail, rawHeaders) => {
-    if (namesSdJwt(rawHeaders)) return null
-    const view = read.readModel.inMemory(tail)
-    const body = view && atOnce(issuer, view)
-    if (body === null) return null
-    return { headers: { 'content-type': JWT_TYPE, etag: tagOf(body) }, body }
-  })
+  return plainAnswers(
+    plain,
+    { url: CERTIFICATE_URL, cacheControl: REVALIDATE },
+    (tail, rawHeaders) => {
+      if (/sd-jwt/i.test(acceptIn(rawHeaders) ?? '')) return null
+      const view = read.readModel.inMemory(tail)
+      const body = view && orNull(() => issuer.certificateAtOnce(view, 'EdDSA'))
+      if (body === null) return null
+      return { headers: ['content-type', JWT_TYPE, 'etag', tagOf(body)], body, length: body.length }
+    },
+  )
 }
 
-/** Null also for what cannot be issued now: the router's handler fails in the same way and answers the error. */
-function atOnce(issuer: Issuer, view: AgentView): string | null {
+/** Null also for what cannot be made now: the router's handler fails in the same way and answers the error. */
+function orNull<T>(make: () => T): T | null {
   try {
-    return issuer.certificateAtOnce(view, 'EdDSA')
+    return make()
   } catch {
     return null
   }
-}
-
-/** Whether the client may prefer the other format. */
-function namesSdJwt(rawHeaders: readonly string[]): boolean {
-  for (let i = 0; i < rawHeaders.length; i += 2) {
-    const name = rawHeaders[i] as string
-    if (name.length !== 6 || name.toLowerCase() !== 'accept') continue
-    if (/sd-jwt/i.test(rawHeaders[i + 1] as string)) return true
-  }
-  return false
 }
 
 function prefersSdJwt(accept: string | undefined): boolean {
@@ -205,7 +208,26 @@ function certificateTypeMetadata(site: Site) {
   }
 }
 
-const ISSUER_KEY_SET_PATH = '/.well-known/jwks.json'
+export const ISSUER_KEY_SET_PATH = '/.well-known/jwks.json'
+
+/** Answers plain requests for the key set of the issuer before the router. */
+export function answerPlainKeySet(
+  deps: Omit<PlainDeps, 'naming'>,
+  issuerKeys: IssuerKeys,
+): AheadOfRouter {
+  const write = serializerOf(issuerKeySetSchema())
+  const route = { url: ISSUER_KEY_SET_PATH, cacheControl: CACHE_ONE_MINUTE }
+  let known: IssuerKeySet | null = null
+  let answer: PlainAnswer | null = null
+  return plainAnswer(deps, route, () => {
+    const keySet = orNull(() => issuerKeys.keySet())
+    // The ring has another object after each time it read the keys.
+    if (keySet === null || keySet !== known)
+      answer = keySet && taggedAnswer(JSON_UTF8, write(keySet))
+    known = keySet
+    return answer
+  })
+}
 
 interface IssuerKeyRouteDeps {
   readonly site: Site

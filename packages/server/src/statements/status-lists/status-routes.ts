@@ -25,10 +25,13 @@ interface StatusRouteDeps {
   readonly tokens: StatusTokens
 }
 
-/** Lists may be this old. */
-const CACHE_5_SECONDS = 'public, max-age=5'
+/**
+ * Lists may be this old. In the second after that (RFC 5861), a shared cache that asks for a newer one answers all others with
+ * what it has. So however many ask it, it asks the service once.
+ */
+const CACHE_5_SECONDS = 'public, max-age=5, stale-while-revalidate=1'
 /** A reader of the feed may need what a head has just announced. */
-const CACHE_1_SECOND = 'public, max-age=1'
+const CACHE_1_SECOND = 'public, max-age=1, stale-while-revalidate=1'
 /** draft-ietf-oauth-status-list section 8.1 */
 const STATUS_LIST_TYPE = 'application/statuslist+jwt'
 
@@ -141,7 +144,8 @@ export function feedRoute(app: App, { site, feed, heads }: FeedRouteDeps): void 
     handler: async (request, reply) => {
       if (closing) throw new CodedError('UNAVAILABLE', 'The service is shutting down.')
       const isStream = acceptsEvents(request, FEED_TYPE)
-      reply.header('vary', 'Accept').header('cache-control', 'no-store')
+      // Those who poll through a cache have the same cursor, because `latest` gave them the same head.
+      reply.header('vary', 'Accept').header('cache-control', isStream ? 'no-store' : CACHE_1_SECOND)
       const cursor = cursorOf(request, isStream)
       const after = await heads.changeOf(cursor).catch((error) => {
         if (isExpired(error)) reply.header('link', `<${site.baseUrl}/api/v1/snapshot>; rel="start"`)
@@ -194,11 +198,11 @@ export function latestFeedRoute(app: App, { site, feed }: Omit<FeedRouteDeps, 'h
 
 /** Answers almost all polls before the router: however many follow, they cost no more than health checks. */
 export function answerPlainPolls(deps: PlainDeps, feed: StatusFeed): AheadOfRouter {
-  return plainAnswer(deps, LATEST_URL, CACHE_1_SECOND, () => {
+  return plainAnswer(deps, { url: LATEST_URL, cacheControl: CACHE_1_SECOND }, () => {
     const { latest } = feed
     if (latest === null) return null
     const { body, etag } = latest
-    return { headers: { 'content-type': FEED_TYPE, etag }, body }
+    return { headers: ['content-type', FEED_TYPE, 'etag', etag], body, length: body.length }
   })
 }
 

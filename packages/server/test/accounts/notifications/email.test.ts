@@ -162,6 +162,25 @@ test('adding an address reveals nothing about other accounts, and cannot flood i
   assert.equal(clock.ahead, 0)
 })
 
+test('notifications and their e-mails name an agent as its owner does now', async (t) => {
+  const world = await startWorld(t)
+  const { service } = world
+  const owner = await newOwner(world, 'ada')
+  await addVerified(world, owner, 'ada@mail.example')
+  const did = await claimAgent(service, owner.ownerId, undefined, 'label-of-the-claim')
+  const path = `/api/account/agents/${did}`
+  const rename = (displayName: string) => owner.send('PATCH', path, { displayName })
+  assert.equal((await rename('Travel assistant')).status, 200)
+  assert.equal((await owner.post(`${path}/suspend`, {})).status, 200)
+  const email = await lastEmailTo(world, 'ada@mail.example', 3)
+  const text = plainTextOf(email)
+  assert.match(text, /“Travel assistant”: suspended by its owner\./)
+  assert.doesNotMatch(text, /label-of-the-claim/)
+  assert.equal((await rename('Flights')).status, 200)
+  const { notifications } = jsonOf<Notifications>(await owner.get('/api/account/notifications'))
+  assert.ok(notifications.some(({ title }) => title === '“Flights”: suspended by its owner'))
+})
+
 test('an e-mail says what the dashboard says, links only to the service, and cannot be forged by a name', async (t) => {
   const world = await startWorld(t)
   const { service } = world
@@ -174,7 +193,7 @@ test('an e-mail says what the dashboard says, links only to the service, and can
   const email = await lastEmailTo(world, 'ada@mail.example', 3)
   const headers = headersOf(email)
   assert.equal(email.from, 'noreply@issuer.example')
-  assert.equal(headers.get('subject'), 'An agent was revoked by its owner')
+  assert.equal(headers.get('subject'), 'An agent: revoked by its owner')
   assert.equal(headers.get('from'), 'Countersign <noreply@issuer.example>')
   assert.match(headers.get('message-id') ?? '', /^<[\w.-]+@localhost>$/)
   assert.equal(headers.get('list-unsubscribe'), undefined, 'security')

@@ -67,7 +67,7 @@ for (const keyReuse of ['owner', 'any'] as const) {
   test(`many claims in one transaction have the same outcomes as one after another (KEY_REUSE=${keyReuse})`, async (t) => {
     const [single, together] = [await openData(t), await openData(t)]
     const { naming } = readSettings({})
-    const deps = { naming, keyReuse, now: () => NOW, randomBytes }
+    const deps = { naming, keyReuse, log: null, now: () => NOW, randomBytes }
     const batch: Batch<DecodedClaim, string> = (tx, claims) => {
       largest = Math.max(largest, claims.length)
       // If this throws, the claims are retried one by one, which would hide the failure from the test.
@@ -178,7 +178,7 @@ for (const { keyReuse, outcomes } of [
     await issueManyTokens(single)
     await issueManyTokens(together)
     const { naming } = readSettings({})
-    const deps = { naming, keyReuse, now: () => NOW, randomBytes }
+    const deps = { naming, keyReuse, log: null, now: () => NOW, randomBytes }
     const claims = Array.from({ length: 64 }, (_, i) => ({
       // Each kind of key, for two owners, under two labels, twice.
       tokenHash: bytes(1 + (i % 2), 'token', Math.floor(i / 2)),

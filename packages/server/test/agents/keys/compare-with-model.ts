@@ -302,7 +302,7 @@ class Run {
     const [hash, at] = [randomBytes(32), this.#now()]
     const signature = Buffer.alloc(64)
     const claim = { tokenHash: hash, publicKey: this.#key(key), agentId, signature }
-    const deps = { naming, keyReuse: 'owner', now: this.#now, randomBytes } as const
+    const deps = { naming, keyReuse: 'owner', log: null, now: this.#now, randomBytes } as const
     const outcome = await this.#world.db.write(async (tx) => {
       await supersedeTokens(tx, ownerId, at)
       const times = { created_at: at, expires_at: at + 1000 }

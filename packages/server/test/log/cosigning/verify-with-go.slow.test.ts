@@ -8,7 +8,7 @@ import { addCheckpoint, TestLog, witnessLogsFile } from './support.ts'
 
 test(
   'Go verifies a cosignature with its time, and refuses those of other texts and keys',
-  needs('go'),
+  needs('go', 'golang.org/x/mod'),
   async (t) => {
     const verifier = await buildGo(t, 'cosignature-verify')
     const log = new TestLog()

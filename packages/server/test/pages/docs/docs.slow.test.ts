@@ -199,6 +199,12 @@ test('the search finds headings before texts, and shows what matched without mar
     const { text } = await ask(service, page)
     assert.ok(fragment === undefined || text.includes(`id="${fragment}"`), path)
   }
+  const question = await search('How do I rotate a key?')
+  const [first] = question.matchAll(/<li class="min-w-0"><a href="(\/docs\/[^"]+)"/g)
+  assert.equal(first?.[1], '/docs/key-recovery#replace-a-key-rotation')
+  assert.doesNotMatch(question, /<mark [^>]*>(?:do|a|how)<\/mark>/i)
+  for (const [, marked = ''] of question.matchAll(/<mark [^>]*>([^<]+)<\/mark>/g))
+    assert.match(marked, /^(?:key|rotat)/i)
   assert.match(await search('verifyRequest'), /href="\/docs\/api\/check#verifyRequest"/)
   assert.match(textOf(await search('zzzz')), /No results/)
   for (const nothing of ['', '   ', '.*', '("']) {
@@ -206,8 +212,9 @@ test('the search finds headings before texts, and shows what matched without mar
   }
   const markup = await search('"><script>alert(1)</script>')
   assert.ok(!markup.includes('<script>alert'))
-  const long = await search(`mcp ${'zzzz '.repeat(300)}`)
-  assert.match(textOf(long), /No results/)
+  // No section has all words: those with the most are shown.
+  assert.match(await search('mcp zzzz'), /<mark [^>]*>mcp<\/mark>/i)
+  assert.match(textOf(await search('zzzz '.repeat(300))), /No results/)
   assert.equal((await ask(service, '/docs/search?q=a&q=b')).status, 200)
 })
 

@@ -9,9 +9,9 @@ import { verifyBody } from '../../../../../test/support/refused-posts.ts'
 import { claimBody, startTestService } from '../../../../../test/support/service.ts'
 import { startWith } from '../../http/support/start-with.ts'
 
-/** Pages for people with their forms, what they load, and the tiles of the log, which C2SP describes. */
+/** Pages for people with their forms, what they load, the tiles of the log, which C2SP describes, and Go's module proxy. */
 const PAGES =
-  /^\/(?:$|assets\/|check|console$|dashboard|development\/|docs|email\/|icon\.svg$|log\/(?:.*\/)?tile\/|openapi\.json$|sample$)/
+  /^\/(?:$|assets\/|check|console$|dashboard|development\/|docs|email\/|icon\.svg$|log\/(?:.*\/)?tile\/|openapi\.json$|packages\/go\/|sample$)/
 
 test('/openapi.json lists exactly the paths that exist, but for pages', async (t) => {
   const paths = new Set<string>()

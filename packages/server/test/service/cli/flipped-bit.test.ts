@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { newKey } from '../../../../../test/support/key.ts'
 import { SQLITE_ONLY } from '../../../../../test/support/postgres.ts'
 import { fileOf, withRaw } from '../../../../../test/support/raw-database.ts'
 import { claimAgent, countersignd, startTestService } from '../../../../../test/support/service.ts'
+import { flipBitInIndex } from '../flip-bit.ts'
 
 type Finding = { readonly check: string; readonly verdict: string; readonly detail: string }
 
@@ -22,24 +23,6 @@ async function leaveAgent(t: TestContext) {
   const did = await claimAgent(service, await service.operator.addVerifiedOwner(), key)
   await service.stop()
   return { ...service, tail: did.slice(-24), key }
-}
-
-/** Flips one bit of the tail in the index of the table: the table's own row comes with more columns. */
-function flipBitInIndex(file: string, tail: string): void {
-  const bytes = readFileSync(file)
-  const offsets: number[] = []
-  for (let at = bytes.indexOf(tail); at >= 0; at = bytes.indexOf(tail, at + 1)) offsets.push(at)
-  const inIndex = offsets.filter((at) => !isRow(bytes, at, tail))
-  assert.ok(inIndex.length > 0)
-  const at = inIndex[0] as number
-  bytes.writeUInt8(bytes.readUInt8(at) ^ 1, at)
-  writeFileSync(file, bytes)
-}
-
-/** An index on the tail holds the tail and a number, a few bytes; whatever else names it is longer. */
-function isRow(bytes: Buffer, at: number, tail: string): boolean {
-  // The header of an index entry: its size, its own length (3), the type of a text of 24 bytes (61), the type of a number.
-  return bytes.readUInt8(at - 3) !== 3 || bytes.readUInt8(at - 2) !== 13 + 2 * tail.length
 }
 
 test(

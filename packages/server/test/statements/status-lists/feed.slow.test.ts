@@ -85,7 +85,7 @@ test('status lists, the feed and its snapshot', async (t) => {
     const target = `/status/${first.entry.list}`
     const answer = await ask(service, target)
     assert.equal(answer.headers.get('content-type'), 'application/statuslist+jwt')
-    assert.equal(answer.headers.get('cache-control'), 'public, max-age=5')
+    assert.equal(answer.headers.get('cache-control'), 'public, max-age=5, stale-while-revalidate=1')
     assert.equal(answer.headers.get('access-control-allow-origin'), '*')
     const claims = await verifiedClaims<Record<string, unknown>>(
       service,

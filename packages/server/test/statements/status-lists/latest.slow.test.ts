@@ -38,7 +38,7 @@ test('the newest changes and a head are served to everybody in the same bytes, b
   await untilTicked(service, async () => (await ask(service, LATEST)).status === 200)
   const { answer } = await latest(service)
   assert.equal(answer.headers.get('content-type'), 'application/x-ndjson')
-  assert.equal(answer.headers.get('cache-control'), 'public, max-age=1')
+  assert.equal(answer.headers.get('cache-control'), 'public, max-age=1, stale-while-revalidate=1')
   assert.equal(answer.headers.get('access-control-allow-origin'), '*')
 
   await setStatus(service, did, 'suspended')

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { type Assurance, isLoopback } from '@countersign/protocol'
 import { DEVELOPMENT_LABELS, type DevelopmentProvider } from '../../identity-of-owner.ts'
-import { oidcProvider } from '../oidc.ts'
 import type { IdentityProvider } from '../provider.ts'
 import { startDevelopmentServer } from './development-server.ts'
 
@@ -105,6 +104,7 @@ export class DevelopmentProviders {
     const running = this.#start(id)
     this.#started.push(running)
     const { issuer, clientSecret } = await running
+    const { oidcProvider } = await import('../oidc.ts')
     return oidcProvider(
       {
         id,

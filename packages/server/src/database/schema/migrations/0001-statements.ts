@@ -132,12 +132,15 @@ create table log_entries (
   epoch ${id} not null references log_epochs (epoch),
   position bigint not null,
   tail ${text},
+  claim ${id},
   entry ${text} not null,
   salt ${bytes},
   evidence ${text},
   constraint log_entries_pk primary key (epoch, position)
 );
-create index log_entries_agent on log_entries (tail, epoch, position);
+-- Claims, by far the most, are found by their number, which grows: an index by random tails would be written to all over.
+create index log_entries_claim on log_entries (claim) where claim is not null;
+create index log_entries_agent on log_entries (tail, epoch, position) where claim is null;
 
 create table log_tiles (
   epoch ${id} not null references log_epochs (epoch),

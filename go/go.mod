@@ -1,0 +1,3 @@
+module countersign.internal/countersign
+
+go 1.19

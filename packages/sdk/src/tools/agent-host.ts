@@ -1,0 +1,52 @@
+import { type Agent, signerOf } from '../agent.ts'
+import { ALL_TOOLS } from './all-tools.ts'
+import { callTool, type ToolDefinition, type ToolHost } from './define-tool.ts'
+import { IssuedChallenges } from './issued-challenges.ts'
+import type { ToolOptions } from './tool-options.ts'
+
+/** A tool that is bound to an agent. */
+export interface BoundTool extends Omit<ToolDefinition, 'run'> {
+  /** Never throws: an error is a text with a code, a message and the next step. */
+  call(args: unknown): Promise<string>
+}
+
+/** The tools of an agent, for any framework. */
+export function boundTools(agent: Agent, options: ToolOptions): readonly BoundTool[] {
+  const { only, rotateKey } = options
+  const host = hostOf(agent, options)
+  return ALL_TOOLS.filter(({ name }) => only?.includes(name) ?? true)
+    .filter(({ name }) => name !== 'rotate_key' || rotateKey !== undefined)
+    .map((tool) => {
+      const { run: _, ...described } = tool
+      return { ...described, call: async (args) => (await callTool(tool, args, host)).text }
+    })
+}
+
+function hostOf(
+  agent: Agent,
+  { rotateKey, allowPlainChallenges = false, log = console.error }: ToolOptions,
+): ToolHost {
+  const { registry, audiences } = agent
+  return {
+    service: new URL(registry.service),
+    audiences,
+    allowPlainChallenges,
+    sessions: new Map(),
+    issued: new IssuedChallenges(Date.now),
+    command: 'countersign',
+    userAgent: null,
+    now: Date.now,
+    registry: () => registry,
+    signer: async () => signerOf(agent),
+    agentFor: async () => ({ agent, did: agent.did ?? (await agent.whoami()).did }),
+    async claim(token, agentId) {
+      const { did } = await agent.claim(token, agentId)
+      return { did, publicKey: agent.publicKey, keyCreated: false }
+    },
+    rotateKey: async (did) => {
+      if (rotateKey === undefined) throw new Error('There is no tool rotate_key.')
+      return rotateKey(did)
+    },
+    log,
+  }
+}

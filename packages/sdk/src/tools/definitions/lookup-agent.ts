@@ -1,0 +1,26 @@
+import { z } from 'zod'
+import { certificateResult, certificateSchema } from '../certificate-result.ts'
+import { certificateRows } from '../certificate-rows.ts'
+import { assertReference } from '../challenge.ts'
+import { agentReference, argumentsOf, defineTool, READS } from '../define-tool.ts'
+import { fields } from '../fields.ts'
+
+/** Contract 4.1, 4.2. */
+export const lookupAgent = defineTool({
+  name: 'lookup_agent',
+  title: 'Look up an agent',
+  description: `The certificate status of another agent, and whether its owner's identity is verified. Use it when somebody gives you a DID or a public key.
+It does not prove that a caller is that agent: anyone can send a DID. For that, use verify_agent. Fails with NOT_FOUND if there is no such agent. Changes nothing.`,
+  annotations: READS,
+  input: argumentsOf({ agent: agentReference() }),
+  output: z.strictObject(certificateSchema),
+  async run({ agent }, host) {
+    assertReference(agent)
+    const lookup = await host.registry().lookup(agent)
+    const { id, status } = lookup.certificate
+    return {
+      data: certificateResult(host.service, lookup),
+      text: `${id} is ${status}.\n${fields(certificateRows(host.service, lookup))}`,
+    }
+  },
+})

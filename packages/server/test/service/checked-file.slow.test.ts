@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { SQLITE_ONLY } from '../../../../test/support/postgres.ts'
+import { fileOf } from '../../../../test/support/raw-database.ts'
+import {
+  claimAgent,
+  countersignd,
+  startServiceProcess,
+  startTestService,
+} from '../../../../test/support/service.ts'
+import { until } from '../../../../test/support/until.ts'
+import { flipBitInIndex } from './flip-bit.ts'
+
+/** Data of a service that has stopped, with an agent, and then a flipped bit in a file whose time and size stay. */
+async function leaveSilentDamage(t: TestContext) {
+  const service = await startTestService(t)
+  const did = await claimAgent(service, await service.operator.addVerifiedOwner())
+  await service.stop()
+  const file = fileOf(service.settings)
+  assert.ok(existsSync(`${file}.checked`), 'the first start has checked it')
+  const reference = join(service.settings.dataDir, 'reference')
+  execFileSync('touch', ['-r', file, reference])
+  flipBitInIndex(file, did.slice(-24))
+  execFileSync('touch', ['-r', reference, file])
+  return { ...service, file, did }
+}
+
+test(
+  'a disk that flips a bit unseen is found beside the answers: the service ends, and does not answer again',
+  SQLITE_ONLY,
+  async (t) => {
+    const { env } = await leaveSilentDamage(t)
+    const service = await startServiceProcess(t, { ...env, LOG_LEVEL: 'info' })
+    if (service.child.exitCode === null) await once(service.child, 'exit')
+    assert.equal(service.child.exitCode, 1)
+    assert.match(service.output(), /serves .*The database file is damaged/s)
+    const again = await countersignd(env, 'serve')
+    assert.equal(again.code, 1)
+    assert.match(again.stderr, /damaged/)
+    assert.doesNotMatch(again.stdout, /serves/)
+  },
+)
+
+test(
+  'a file that is not as a service has closed it is checked before the first answer',
+  SQLITE_ONLY,
+  async (t) => {
+    const { env, file } = await leaveSilentDamage(t)
+    execFileSync('touch', [file])
+    const { code, stdout, stderr } = await countersignd(env, 'serve')
+    assert.equal(code, 1)
+    assert.match(stderr, /damaged/)
+    assert.doesNotMatch(stdout, /serves/)
+  },
+)
+
+test(
+  'an unchanged file is checked again beside each start, and not after a kill',
+  SQLITE_ONLY,
+  async (t) => {
+    const first = await startServiceProcess(t)
+    const mark = join(first.env.DATA_DIR as string, 'countersign.db.checked')
+    assert.equal(existsSync(mark), false, 'only of a closed file')
+    await first.stop()
+    for (let i = 0; i < 2; i++) {
+      assert.ok(existsSync(mark))
+      const next = await startServiceProcess(t, { ...first.env, LOG_LEVEL: 'info' })
+      await until(async () => next.output().includes('The database file has no fault'))
+      await next.stop()
+    }
+    const brief = await startServiceProcess(t, first.env)
+    await brief.stop()
+    assert.ok(existsSync(mark), 'the last check still counts')
+    const killed = await startServiceProcess(t, first.env)
+    await killed.stop('SIGKILL')
+    assert.equal(existsSync(mark), false)
+  },
+)
