@@ -44,7 +44,7 @@ func TestCrossLanguage(t *testing.T) {
 }
 
 type comparedCase struct {
-	// Kind is decision, mistakes, request, certificate, staple or list.
+	// Kind is decision, mistakes, signature, request, certificate, staple or list.
 	Kind string
 	// Of decisions and mistakes.
 	ShortName, IDHeader, Method, Target string
@@ -69,6 +69,8 @@ type comparedCase struct {
 	Rules   *SignatureRules
 	// Of tokens.
 	Token string
+	// Of signatures, in hexadecimal.
+	PublicKeyHex, MessageHex, SignatureHex string
 }
 
 type comparedAgent struct {
@@ -109,6 +111,8 @@ func (c *comparison) answer(t *testing.T, each comparedCase) any {
 			return mistakes.Mistakes
 		}
 		return []string{}
+	case "signature":
+		return verifySignature(unhex(t, each.PublicKeyHex), unhex(t, each.MessageHex), unhex(t, each.SignatureHex))
 	case "request":
 		return c.requestAnswer(t, each)
 	}

@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { before, test } from 'node:test'
+import { ed25519 } from '@noble/curves/ed25519.js'
+import sodium from 'sodium-native'
 import { signingAgent } from '../packages/gateway/test/support/signing.ts'
 import { packGo } from '../tools/published/pack-go.ts'
 import { decidedHere, mistakesHere, withoutRequestId } from './support/decided-here.ts'
@@ -57,6 +61,86 @@ test('Go and TypeScript agree about 1,000 requests and policies', GO, async () =
   assert.deepEqual([...actions].toSorted(), ['allow', 'deny', 'flag', 'limit'])
   assert.ok(mistakes.filter((each) => mistakesHere(each).length > 0).length > 300)
 })
+
+test('Go and libsodium accept the same of 3,000 signatures', GO, async () => {
+  const cases = signatureCases(3_000)
+  const answers = await home.compare(cases.map((each) => ({ kind: 'signature', ...each })))
+  const here = cases.map(({ publicKeyHex, messageHex, signatureHex }) => {
+    const [key, message, signature] = [publicKeyHex, messageHex, signatureHex].map((each) =>
+      Buffer.from(each, 'hex'),
+    ) as [Buffer, Buffer, Buffer]
+    // Keys of mixed order are refused, which libsodium does when it is asked about the point.
+    return (
+      sodium.crypto_core_ed25519_is_valid_point(key) &&
+      sodium.crypto_sign_verify_detached(signature, message, key)
+    )
+  })
+  for (const [i, each] of cases.entries()) assert.equal(answers[i], here[i], JSON.stringify(each))
+  const accepted = here.filter(Boolean).length
+  assert.ok(accepted > 200 && accepted < 1_500, String(accepted))
+})
+
+const ORDER = 2n ** 252n + 27742317777372353535851937790883648493n
+
+/** Signatures and keys with a changed bit, an S beyond the order, or a point of the vectors of faulty keys. */
+function signatureCases(count: number) {
+  const vectors = JSON.parse(readFileSync(join(ROOT, 'vectors/public-keys.json'), 'utf8'))
+  const points: readonly Buffer[] = [...vectors.good, ...vectors.faulty].map(({ hex }) =>
+    Buffer.from(hex, 'hex'),
+  )
+  return Array.from({ length: count }, (_, i) => {
+    const [publicKey, secret] = [Buffer.alloc(32), Buffer.alloc(64)]
+    const random = createHash('sha512').update(`case ${i}`).digest()
+    sodium.crypto_sign_seed_keypair(publicKey, secret, random.subarray(0, 32))
+    const [message, signature] = [random.subarray(32), Buffer.alloc(64)]
+    sodium.crypto_sign_detached(signature, message, secret)
+    const point = points[i % points.length] as Buffer
+    const bit = random.readUInt16LE(40) % 512
+    const changes = [
+      () => undefined,
+      () => signature.writeUInt8((signature[bit >> 3] as number) ^ (1 << (bit & 7)), bit >> 3),
+      () => publicKey.writeUInt8((publicKey[bit >> 4] as number) ^ (1 << (bit & 7)), bit >> 4),
+      () => point.copy(signature),
+      () => point.copy(publicKey),
+      () => addOrder(signature),
+      () => [point.copy(publicKey), point.copy(signature), signature.fill(0, 32)],
+    ]
+    changes[i % (changes.length + 1)]?.()
+    if (i % (changes.length + 1) === changes.length) {
+      forge(random, message, publicKey, signature)
+    }
+    const [publicKeyHex, messageHex, signatureHex] = [publicKey, message, signature].map((each) =>
+      each.toString('hex'),
+    ) as [string, string, string]
+    return { publicKeyHex, messageHex, signatureHex }
+  })
+}
+
+/** A signature whose equation holds without the checks: with R of small order, or in every eighth case by a key of mixed order. */
+function forge(random: Buffer, message: Buffer, publicKey: Buffer, signature: Buffer): void {
+  const little = (bytes: Uint8Array) => BigInt(`0x${Buffer.from(bytes).reverse().toString('hex')}`)
+  const scalar = little(random.subarray(0, 31))
+  const small = ed25519.Point.fromHex(
+    'c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a',
+  )
+  const isMixed = (random[50] as number) % 2 === 0
+  const own = ed25519.Point.BASE.multiply(scalar)
+  const key = isMixed ? own.add(small) : own
+  const nonce = isMixed ? scalar + 1n : 0n
+  const r = isMixed ? ed25519.Point.BASE.multiply(nonce) : ed25519.Point.ZERO
+  const input = Buffer.concat([r.toBytes(), key.toBytes(), message])
+  const k = little(createHash('sha512').update(input).digest()) % ORDER
+  const s = ((nonce + k * scalar) % ORDER).toString(16).padStart(64, '0')
+  publicKey.set(key.toBytes())
+  signature.set(r.toBytes())
+  Buffer.from(s, 'hex').reverse().copy(signature, 32)
+}
+
+/** The same S modulo the order, in another encoding. */
+function addOrder(signature: Buffer): void {
+  const s = BigInt(`0x${Buffer.from(signature.subarray(32)).reverse().toString('hex')}`) + ORDER
+  Buffer.from(s.toString(16).padStart(64, '0'), 'hex').reverse().copy(signature, 32)
+}
 
 /** A case without `directories` of the policy and sessions, which the module does not have. */
 function withoutDirectories<T extends { policy: unknown }>(each: T): T {

@@ -76,7 +76,7 @@ def _is_authority(text: str, scheme: str) -> bool:
     host, colon, port = _split_port(text)
     if colon:
         default = "443" if scheme == "https" else "80"
-        if _PORT.fullmatch(port) is None or int(port) > 65535 or port == default:
+        if colon != ":" or _PORT.fullmatch(port) is None or int(port) > 65535 or port == default:
             return False
     return _is_host(host)
 

@@ -57,8 +57,9 @@ export function requestToSign(input: string | URL | Request, init?: RequestInit)
     const message = `This request already has the header ${name}. Remove it.`
     throw new CountersignError('INVALID_ARGUMENT', message)
   }
+  if (!/\?(#|$)/.test(given.url)) return given
   const url = new URL(given.url)
-  if (url.search !== '' || !/\?(#|$)/.test(given.url)) return given
+  if (url.search !== '') return given
   url.search = ''
   return new Request(url, given)
 }

@@ -119,7 +119,7 @@ async function start(
   resources.defer(() => checked?.close())
   const db = await openDatabase(settings.database, now, EFFECTS, primary?.writerTurn)
   resources.defer(() => db.close())
-  if (primary === null && !checked?.isUnchanged) {
+  if (primary === null && !checked?.mayWait) {
     await db.check()
     checked?.recordIntact()
   }
@@ -233,7 +233,7 @@ async function damageIn(
   resources: AsyncDisposableStack,
 ): Promise<Error> {
   const { promise: damaged, resolve } = Promise.withResolvers<Error>()
-  if (!checked?.isUnchanged) return damaged
+  if (!checked?.mayWait) return damaged
   const stopping = new AbortController()
   const checking = checked.checkInThread(stopping.signal).then(
     (isFinished) => void (isFinished && log.info('The database file has no fault.')),

@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { SQLITE_ONLY } from '../../../../test/support/postgres.ts'
 import { fileOf } from '../../../../test/support/raw-database.ts'
@@ -15,12 +16,21 @@ import {
 import { until } from '../../../../test/support/until.ts'
 import { flipBitInIndex } from './flip-bit.ts'
 
+/** Small files are checked before the first answer. */
+function makeLarge(file: string): void {
+  const connection = new DatabaseSync(file, { timeout: 5000 })
+  connection.exec('create table filler (bytes blob)')
+  connection.exec('insert into filler values (zeroblob(17 * 1024 * 1024))')
+  connection.close()
+}
+
 /** Data of a service that has stopped, with an agent, and then a flipped bit in a file whose time and size stay. */
-async function leaveSilentDamage(t: TestContext) {
+async function leaveSilentDamage(t: TestContext, isLarge = true) {
   const service = await startTestService(t)
   const did = await claimAgent(service, await service.operator.addVerifiedOwner())
-  await service.stop()
   const file = fileOf(service.settings)
+  if (isLarge) makeLarge(file)
+  await service.stop()
   assert.ok(existsSync(`${file}.checked`), 'the first start has checked it')
   const reference = join(service.settings.dataDir, 'reference')
   execFileSync('touch', ['-r', file, reference])
@@ -45,6 +55,14 @@ test(
   },
 )
 
+test('a small file is always checked before the first answer', SQLITE_ONLY, async (t) => {
+  const { env } = await leaveSilentDamage(t, false)
+  const { code, stdout, stderr } = await countersignd(env, 'serve')
+  assert.equal(code, 1)
+  assert.match(stderr, /damaged/)
+  assert.doesNotMatch(stdout, /serves/)
+})
+
 test(
   'a file that is not as a service has closed it is checked before the first answer',
   SQLITE_ONLY,
@@ -65,6 +83,7 @@ test(
     const first = await startServiceProcess(t)
     const mark = join(first.env.DATA_DIR as string, 'countersign.db.checked')
     assert.equal(existsSync(mark), false, 'only of a closed file')
+    makeLarge(join(first.env.DATA_DIR as string, 'countersign.db'))
     await first.stop()
     for (let i = 0; i < 2; i++) {
       assert.ok(existsSync(mark))

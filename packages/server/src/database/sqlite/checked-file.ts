@@ -4,17 +4,19 @@ import { DamagedFileError } from './sqlite-damage.ts'
 
 /** A service that is restarted again and again never ends a check beside its answers. */
 const MAX_AGE_MS = 86_400_000
+/** A smaller file is checked in a fraction of a second. */
+const LARGE_BYTES = 16 * 1024 * 1024
 
 /**
  * Remembers, in a file beside the database, that the database had no fault and how it was closed. If nothing has changed it since,
- * a start checks it beside its answers: checking a million agents with their log takes longer than all the rest of the start.
- * After a crash, a restore or a command, there is no such file, or another database: then the check comes first.
+ * and it is large, a start checks it beside its answers: checking a million agents with their log takes longer than all the rest
+ * of the start. After a crash, a restore or a command, there is no such file, or another database: then the check comes first.
  */
 export class CheckedFile {
   readonly #file: string
   readonly #mark: string
-  /** Whether the database is as a service has closed it. */
-  readonly isUnchanged: boolean
+  /** Whether the database is large, and as a service has closed it. */
+  readonly mayWait: boolean
   /** When the last check ended that found no fault, in milliseconds since 1970; null: none, or it no longer counts. */
   #checkedAt: number | null
 
@@ -25,8 +27,9 @@ export class CheckedFile {
     const mark = existsSync(this.#mark) ? readFileSync(this.#mark, 'utf8') : ''
     const [state, checkedAt] = mark.split('\n')
     const age = Date.now() - Number(checkedAt)
-    this.isUnchanged = state === stateOf(file) && age >= 0 && age < MAX_AGE_MS
-    this.#checkedAt = this.isUnchanged ? Number(checkedAt) : null
+    const isUnchanged = state === stateOf(file) && age >= 0 && age < MAX_AGE_MS
+    this.mayWait = isUnchanged && statSync(file).size >= LARGE_BYTES
+    this.#checkedAt = isUnchanged ? Number(checkedAt) : null
     rmSync(this.#mark, { force: true })
   }
 

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { CompiledQuery, Kysely, SqliteDialect } from 'kysely'
 import { type Db, StorageFailure, type Tables } from '../database.ts'
 import { registerSyncExecutor } from '../prepared.ts'
+import { errcodeOf } from './sqlite-damage.ts'
 
 /** How long a transaction waits for another process to release the write lock, and how often it tries. */
 const BUSY_TIMEOUT_MS = 5000
@@ -119,10 +120,4 @@ function wrapStorageErrors<T>(execute: () => T): T {
     if (code === null || code === GENERIC_ERROR || (code & 0xff) === CONSTRAINT) throw error
     throw new StorageFailure('The database failed.', { cause: error })
   }
-}
-
-/** The extended result code of an error from SQLite, or null for any other error. */
-export function errcodeOf(error: unknown): number | null {
-  if (!(error instanceof Error) || !('errcode' in error)) return null
-  return typeof error.errcode === 'number' ? error.errcode : null
 }

@@ -1,5 +1,4 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { errcodeOf } from './connection.ts'
 
 /** Primary result codes of a damaged file (sqlite.org/rescode.html). */
 const CORRUPT = 11
@@ -51,4 +50,10 @@ export async function mapDamageErrors<T>(work: () => T | Promise<T>): Promise<T>
     if (code === null || ![CORRUPT, NOTADB].includes(code & 0xff)) throw error
     throw new DamagedFileError((thrown as Error).message, { cause: error })
   }
+}
+
+/** The result code of an error of SQLite; null for any other. */
+export function errcodeOf(error: unknown): number | null {
+  if (!(error instanceof Error) || !('errcode' in error)) return null
+  return typeof error.errcode === 'number' ? error.errcode : null
 }

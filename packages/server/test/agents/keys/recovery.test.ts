@@ -102,9 +102,9 @@ suite('recovery', () => {
       .filter(({ kind }) => kind === 'agent_key_changed')
       .map(({ title }) => title)
     assert.deepEqual(titles, [
-      'The recovered key of an agent took effect',
-      'The recovery token of an agent was redeemed',
-      'The recovery of an agent’s key was started',
+      'An agent: recovered key took effect',
+      'An agent: recovery token redeemed',
+      'An agent: key recovery started',
     ])
     assert.deepEqual(await historyOf(service, did), [
       [1, 'retired', 'claim'],

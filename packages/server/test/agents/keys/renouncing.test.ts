@@ -113,7 +113,7 @@ suite('an agent that its key has renounced', () => {
     const about = listed.notifications.filter(({ link }) => link?.includes(agent.did))
     assert.deepEqual(
       about.map(({ kind, title, security }) => [kind, title, security]),
-      [['agent_renounced', 'An agent renounced its certificate', true]],
+      [['agent_renounced', 'An agent: certificate renounced', true]],
     )
   })
 

@@ -94,7 +94,7 @@ suite('a report of a key', () => {
     assert.deepEqual((await eventTypesOf(service, did)).slice(2), ['agent.key_compromised'])
     const listed = jsonOf<Notifications>(await owner.get('/api/account/notifications'))
     const [newest] = listed.notifications
-    assert.equal(newest?.title, 'A key of an agent was reported as compromised')
+    assert.equal(newest?.title, 'An agent: key reported as compromised')
     const answer = await owner.post(`${AGENTS}/${did}/keys/compromised`, { sequence: 2 })
     assert.deepEqual(statesIn(answer)[1], [2, 'compromised'])
   })
