@@ -5,7 +5,9 @@ import { test } from 'node:test'
 import { blocksOf } from './support/doc-page.ts'
 import { ROOT } from './support/service.ts'
 
-const PAGES = globSync(['*.md', 'docs/*.md', 'packages/*/README.md'], { cwd: ROOT }).sort()
+const PAGES = globSync(['*.md', 'docs/*.md', '{packages,examples}/*/README.md'], {
+  cwd: ROOT,
+}).sort()
 
 test('every code block of the documentation is run by a test or gives a reason why not', async (t) => {
   assert.ok(PAGES.length >= 18)

@@ -8,7 +8,7 @@ const PAGES = globSync(
   [
     '{README,ARCHITECTURE,CONTRIBUTING,SECURITY}.md',
     'docs/**/*.md',
-    '{test/faults,bench}/README.md',
+    '{test/faults,bench,examples/*}/README.md',
   ],
   { cwd: ROOT },
 ).sort()

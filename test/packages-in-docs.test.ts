@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { VERSION } from '../packages/server/src/base/version.ts'
 import { ROOT } from './support/service.ts'
 
-const PAGES = ['*.md', 'docs/**/*.md', 'packages/*/README.md', '{python,go}/README.md']
+const PAGES = ['*.md', 'docs/**/*.md', '{packages,examples}/*/README.md', '{python,go}/README.md']
 
 test('the addresses of packages in the Markdown name the version of this release', () => {
   for (const page of globSync(PAGES, { cwd: ROOT })) {

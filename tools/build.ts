@@ -58,6 +58,8 @@ const DOCS = [
   'docs/*.{md,json}',
   '*.md',
   'packages/*/README.md',
+  'examples/*/*',
+  'examples/*/{app,src}/**/*',
   'tools/{docs,openapi}/**/*.{ts,tsx,json}',
   'packages/server/dist/pages/.made-of',
   'packages/{server,protocol}/src/**/*.ts',

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { basename, join } from 'node:path'
+import { join } from 'node:path'
 import { json } from 'node:stream/consumers'
 import { libraryPackage } from '../../packages/server/src/base/packages.ts'
 import { BASE_ENV, type CommandResult, run } from './run.ts'
@@ -44,7 +44,7 @@ const ENV: Readonly<Record<string, string>> = {
   CI: '1',
 }
 
-/** A copy of an example with its dependencies, and the packages that the service serves. */
+/** An example as the service serves it, with its dependencies and the packages of the service. */
 export interface Example {
   readonly dir: string
   /** Of all its programs. */
@@ -73,8 +73,7 @@ export async function installExample(
 ): Promise<Example> {
   const home = tempDir(t)
   const dir = join(home, name)
-  const isOwn = (path: string) => !/^(node_modules|\.next|\.wrangler)$/.test(basename(path))
-  cpSync(join(ROOT, 'examples', name), dir, { recursive: true, filter: isOwn })
+  await downloadExample(home, name, service)
   if (libraries.length > 0) {
     const tarballs = libraries.map((each) => libraryPackage(each, service.url))
     const npm = ['install', '--no-save', '--ignore-scripts', '--prefer-offline', ...tarballs]
@@ -84,7 +83,8 @@ export async function installExample(
     const { code, stdout, stderr } = await run('npm', npm, env, '', {}, dir)
     assert.equal(code, 0, `${stdout}\n${stderr}`)
   }
-  const env = { ...ENV, HOME: home, SERVICE: service.url }
+  // The download has the address of the service.
+  const env = { ...ENV, HOME: home }
   return {
     dir,
     env,
@@ -115,6 +115,19 @@ export async function installExample(
       return { output: () => output, stop: () => stop(child) }
     },
   }
+}
+
+/** Downloads an example of the documentation. @param home where its folder is created */
+export async function downloadExample(
+  home: string,
+  name: string,
+  { url }: Pick<TestService, 'url'>,
+): Promise<void> {
+  const response = await fetch(`${url}/docs/examples/${name}.tgz`)
+  assert.equal(response.status, 200, name)
+  const file = join(home, `${name}.tgz`)
+  writeFileSync(file, await response.bytes())
+  execFileSync('tar', ['-xzf', file, '-C', home])
 }
 
 /** Ends a program with the programs that it has started. */

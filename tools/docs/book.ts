@@ -1,3 +1,5 @@
+import type { ExampleFile } from './example-page.ts'
+
 /** The documentation as built, with placeholders for the names of the deployment. */
 export interface Book {
   readonly groups: readonly BookGroup[]
@@ -12,7 +14,7 @@ interface BookGroup {
 
 /** A page of the documentation. */
 export interface BookPage {
-  /** The last segment of its path. */
+  /** Its path below `/docs/`. */
   readonly name: string
   readonly title: string
   /** One sentence: the audience or the content. */
@@ -21,6 +23,8 @@ export interface BookPage {
   /** HTML without the title. */
   readonly html: string
   readonly headings: readonly BookHeading[]
+  /** What the page of an example offers as a download; empty for others. */
+  readonly files: readonly ExampleFile[]
 }
 
 export interface BookHeading {

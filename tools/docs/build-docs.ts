@@ -48,15 +48,21 @@ export async function buildDocs(root: string, dist: string): Promise<void> {
   const references: Reference[] = []
   for (const features of FEATURES) references.push(await readReference(features))
   const map = mapOf(book, references[0]?.groups ?? [])
-  const files: Files = {
+  const templates: Files = {
     ...pagesOf(views, context, book, map),
     ...textsOf(book),
     ...Object.assign({}, ...references.map((each) => referenceOf(views, context, map, each))),
   }
+  const files: Files = {
+    ...Object.fromEntries(
+      Object.entries(templates).map(([name, text]) => [name, templateOf(text)]),
+    ),
+    ...downloadsOf(book),
+  }
   rmSync(dist, { recursive: true, force: true })
   for (const [name, text] of Object.entries(files)) {
     mkdirSync(dirname(join(dist, name)), { recursive: true })
-    writeFileSync(join(dist, name), templateOf(text))
+    writeFileSync(join(dist, name), text)
   }
   writeFileSync(join(dist, 'files.json'), JSON.stringify(Object.keys(files)))
 }
@@ -117,6 +123,14 @@ function textsOf(book: Book): Files {
     ...Object.fromEntries(pages.map(({ name, markdown }) => [`pages/${name}.md`, markdown])),
     ...Object.fromEntries(pages.flatMap(deployFilesIn)),
   }
+}
+
+/** The files of each example, of which the service makes an archive. Their hashes may contain what looks like a stand-in. */
+function downloadsOf({ pages }: Book): Files {
+  const examples = pages.filter(({ files }) => files.length > 0)
+  return Object.fromEntries(
+    examples.map(({ name, files }) => [`${name}.json`, JSON.stringify(files)]),
+  )
 }
 
 /** The configuration files of a proxy, from the page of its gateway. */

@@ -7,6 +7,7 @@ import json from 'highlight.js/lib/languages/json'
 import lua from 'highlight.js/lib/languages/lua'
 import nginx from 'highlight.js/lib/languages/nginx'
 import python from 'highlight.js/lib/languages/python'
+import ruby from 'highlight.js/lib/languages/ruby'
 import typescript from 'highlight.js/lib/languages/typescript'
 import xml from 'highlight.js/lib/languages/xml'
 import yaml from 'highlight.js/lib/languages/yaml'
@@ -20,6 +21,7 @@ const LANGUAGES = {
   lua,
   nginx,
   python,
+  ruby,
   typescript,
   xml,
   yaml,

@@ -1,19 +1,22 @@
 import { readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
+import { PLACEHOLDER } from '../../packages/server/src/pages/docs/deployment-names.ts'
 import type { Book, BookPage } from './book.ts'
+import { type ExampleFile, exampleMarkdown, readExample } from './example-page.ts'
 import { nameTemplate } from './name-template.ts'
 import { renderPage } from './render-page.ts'
 
 /** `docs/contents.json`: the served files with their names, in order. */
 export interface Contents {
-  readonly groups: readonly {
-    readonly title: string
-    readonly pages: readonly {
-      readonly name: string
-      readonly file: string
-      readonly summary: string
-    }[]
-  }[]
+  readonly groups: readonly { readonly title: string; readonly pages: readonly Entry[] }[]
+}
+
+interface Entry {
+  readonly name: string
+  readonly file: string
+  readonly summary: string
+  /** Of an example, whose README is `file`: its other files. What is not listed here is never served. */
+  readonly files?: readonly string[]
 }
 
 export function readContents(root: string): Contents {
@@ -28,19 +31,45 @@ export function compileBook(root: string): Book {
   const { groups } = readContents(root)
   const entries = groups.flatMap(({ pages }) => pages)
   const names = new Map(entries.map(({ file, name }) => [file, name]))
-  const pages = entries.map(({ name, file, summary }): BookPage => {
-    const source = readFileSync(join(root, file), 'utf8')
-    const markdown = servedMarkdown(source, file, names)
-    return { name, summary: nameTemplate(summary), markdown, ...renderPage(markdown, file) }
-  })
+  const pages = entries.map((entry) => compilePage(root, entry, names))
   return {
     groups: groups.map(({ title, pages }) => ({ title, pages: pages.map(({ name }) => name) })),
     pages,
   }
 }
 
-/** Removes comments, inserts placeholders for names, and rewrites links for the served pages. */
+function compilePage(
+  root: string,
+  { name, file, summary, files: shown }: Entry,
+  names: ReadonlyMap<string, string>,
+): BookPage {
+  const source = readFileSync(join(root, file), 'utf8')
+  const text = servedMarkdown(source, file, names)
+  let markdown = text
+  let files: readonly ExampleFile[] = []
+  if (shown !== undefined) {
+    const read = readExample(root, posix.dirname(file), shown)
+    markdown = exampleMarkdown(text, name, read)
+    files = [{ path: 'README.md', text: withAbsoluteLinks(text) }, ...read]
+  }
+  return { name, summary: nameTemplate(summary), markdown, ...renderPage(markdown, file), files }
+}
+
+/** Makes links to other pages absolute, for a text that is read elsewhere. */
+export function withAbsoluteLinks(markdown: string): string {
+  return markdown.replaceAll(
+    /\]\(((?:\.\.\/)?(?:examples\/)?[\w-]+\.md)(#[\w-]+)?\)/g,
+    (_link, page: string, fragment = '') =>
+      `](${PLACEHOLDER.baseUrl}/docs/${page.replace('../', '')}${fragment})`,
+  )
+}
+
+/**
+ * Removes comments, inserts placeholders for names, and rewrites links for the served pages. In links, pages of examples are in a
+ * folder of their own.
+ */
 function servedMarkdown(source: string, file: string, names: ReadonlyMap<string, string>): string {
+  const up = names.get(file)?.includes('/') ? '../' : ''
   const template = nameTemplate(source)
   const bare = mapProse(template, (prose) => prose.replaceAll(/[ \t]*<!--.*?-->\n?/gs, ''))
   mapProse(bare, (prose) => {
@@ -55,7 +84,7 @@ function servedMarkdown(source: string, file: string, names: ReadonlyMap<string,
       const name = names.get(posix.join(posix.dirname(file), path))
       // Files that are only in the repository have no URL on the service.
       if (name === undefined) return text
-      return `[${text}](${name}.md${fragment === undefined ? '' : `#${fragment}`})`
+      return `[${text}](${up}${name}.md${fragment === undefined ? '' : `#${fragment}`})`
     }),
   )
   return `${linked.trim()}\n`

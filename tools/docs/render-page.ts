@@ -78,9 +78,9 @@ function plain({ children }: Token): string {
   return (children ?? []).map((each: Token) => each.content).join('')
 }
 
-/** `quickstart.md#x` in docs/ becomes `/docs/quickstart#x`. */
+/** `quickstart.md#x` becomes `/docs/quickstart#x`, and so does `../quickstart.md#x` of an example. */
 function servedAddress(url: string): string {
-  const [, name, fragment = ''] = /^([\w-]+)\.md(#.*)?$/.exec(url) ?? []
+  const [, name, fragment = ''] = /^(?:\.\.\/)?((?:examples\/)?[\w-]+)\.md(#.*)?$/.exec(url) ?? []
   return name === undefined ? url : `/docs/${name}${fragment}`
 }
 

@@ -1,6 +1,7 @@
 import { PLACEHOLDER } from '../../packages/server/src/pages/docs/deployment-names.ts'
 import type { SkillTemplate } from '../../packages/server/src/pages/docs/skill.ts'
 import type { Book, BookPage } from './book.ts'
+import { withAbsoluteLinks } from './compile-book.ts'
 
 const { shortName, idHeader, serviceName, baseUrl } = PLACEHOLDER
 
@@ -38,12 +39,4 @@ export function llmsText({ groups, pages }: Book): string {
 
 function link(title: string, url: string, summary: string): string {
   return `- [${title}](${url}): ${summary}`
-}
-
-/** Links such as `sdk.md#x` are relative to /docs/, but the skill is served elsewhere. */
-function withAbsoluteLinks(markdown: string): string {
-  return markdown.replaceAll(
-    /\]\(([\w-]+\.md)(#[\w-]+)?\)/g,
-    (_link, page: string, fragment = '') => `](${baseUrl}/docs/${page}${fragment})`,
-  )
 }

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto'
 import { globSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { zip } from './archives.ts'
 import type { PackedPackage } from './packages.ts'
+import { zip } from './zip.ts'
 
 const HOME = join(import.meta.dirname, '../../go')
 const LICENCE = join(HOME, '../LICENSE')

@@ -1,8 +1,9 @@
 import { hash } from 'node:crypto'
 import { globSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type ArchivedFile, tarGz, zip } from './archives.ts'
+import { type ArchivedFile, tarGz } from '../../packages/server/src/pages/docs/tar-gz.ts'
 import type { PackedPackage } from './packages.ts'
+import { zip } from './zip.ts'
 
 const HOME = join(import.meta.dirname, '../../python')
 const LICENCE = join(HOME, '../LICENSE')

@@ -14,8 +14,15 @@ function admit({ SERVICE, ORIGIN, NONCES }) {
     nonces: durableObjectNonceStore(NONCES),
     policy: { requireProof: true, levels: { unverified: 'deny' } },
     address: (request) => request.headers.get('cf-connecting-ip'),
-  })((request) => Response.json({ orders: [], agent: agentOf(request).did }))
+  })(orders)
   return admitted
+}
+
+async function orders(request) {
+  const { did } = agentOf(request)
+  if (request.method !== 'POST') return Response.json({ orders: [], agent: did })
+  const { item } = await request.json()
+  return Response.json({ item, orderedBy: did }, { status: 201 })
 }
 
 export default {

@@ -41,6 +41,8 @@ test('the start page addresses every role and uses the names of the deployment',
     '/console',
     '/docs',
     '/docs/api',
+    '/docs/examples#agents',
+    '/docs/examples#sites',
     '/openapi.json',
     '/skill.md',
   ]) {

@@ -14,8 +14,10 @@ import type { Library } from './library.ts'
 import { openApiText } from './openapi-text.ts'
 import { MAX_QUERY, type SearchEntry, search } from './search.ts'
 import { skillName, skillOf, skillsIndex } from './skill.ts'
+import { tarGz } from './tar-gz.ts'
 
 const MARKDOWN = /\.md$/
+const ARCHIVE = /\.tgz$/
 
 export interface DocsRouteContext {
   readonly library: Library
@@ -99,15 +101,26 @@ export function docsRoutes(app: App, context: DocsRouteContext): void {
       return sendRendered(request, reply, text)
     },
   })
-  app.get('/docs/:page', {
+  const asPageOrMarkdown = (request: FastifyRequest, reply: FastifyReply, page: string) => {
+    if (!MARKDOWN.test(page)) return asPage(request, reply, `pages/${page}.html`)
+    const text = files.get(`pages/${page}`)
+    allowAnyOrigin(request, reply, () => undefined)
+    return sendRendered(request, reply.type('text/markdown; charset=utf-8'), text)
+  }
+  app.get('/docs/examples/:page', {
     ...options,
     handler: (request, reply) => {
       const { page } = request.params as { page: string }
-      if (!MARKDOWN.test(page)) return asPage(request, reply, `pages/${page}.html`)
-      const text = files.get(`pages/${page}`)
-      allowAnyOrigin(request, reply, () => undefined)
-      return sendRendered(request, reply.type('text/markdown; charset=utf-8'), text)
+      if (!ARCHIVE.test(page)) return asPageOrMarkdown(request, reply, `examples/${page}`)
+      const name = page.replace(ARCHIVE, '')
+      const archive = files.get(`examples/${page}`, () => exampleArchive(library, name))
+      return sendRendered(request, reply.type('application/gzip'), archive)
     },
+  })
+  app.get('/docs/:page', {
+    ...options,
+    handler: (request, reply) =>
+      asPageOrMarkdown(request, reply, (request.params as { page: string }).page),
   })
 
   const openApi = once(() => rendered(openApiText(library)))
@@ -129,11 +142,24 @@ class RenderedFiles {
   }
 
   /** @throws as `Library.pieces` */
-  get(file: string, write = () => this.#library.text(file)): Rendered {
-    const known = this.#known.get(file) ?? rendered(write())
+  get(file: string, write: () => string | Buffer = () => this.#library.text(file)): Rendered {
+    let known = this.#known.get(file)
+    if (known === undefined) {
+      const body = write()
+      // Bytes are an archive, which is compressed.
+      known = rendered(body, typeof body === 'string')
+    }
     this.#known.set(file, known)
     return known
   }
+}
+
+/** The files of an example, in a folder of its name. @throws as `Library.pieces` */
+function exampleArchive(library: Library, name: string): Buffer {
+  const files: { path: string; text: string }[] = JSON.parse(library.text(`examples/${name}.json`))
+  return tarGz(
+    files.map(({ path, text }) => ({ path: `${name}/${path}`, bytes: Buffer.from(text) })),
+  )
 }
 
 const NO_GROUP = 'The API reference has no section with this name.'

@@ -42,6 +42,10 @@ export function Audiences({ context }: { readonly context: PageContext }) {
           <a href="/docs/agents" className={LINK}>
             Quick start for agents
           </a>
+          ,{' '}
+          <a href="/docs/examples#agents" className={LINK}>
+            examples of agents
+          </a>
           , or let your model read{' '}
           <a href="/skill.md" className={LINK}>
             skill.md
@@ -68,6 +72,10 @@ export function Audiences({ context }: { readonly context: PageContext }) {
           ,{' '}
           <a href="/docs/relying-parties" className={LINK}>
             quick start
+          </a>
+          ,{' '}
+          <a href="/docs/examples#sites" className={LINK}>
+            examples of sites
           </a>
           ,{' '}
           <a href="/docs/api" className={LINK}>

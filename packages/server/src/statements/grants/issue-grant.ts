@@ -52,7 +52,7 @@ export async function issueGrant(
   const { db, now, site, readModel, sender, issuerKeys } = deps
   const tail = tailOf(site.naming, reference)
   const keyid = await assertSigned(deps, tail, received)
-  if ((await issuerOfAgent(db.read, tail)) === undefined) throw notAssigned()
+  if ((await issuerOfAgent(db.read, tail)) === undefined) throw notAssigned(deps, tail)
   await assertAuthorizationServer(sender, request)
   // The fetch took time: the database decides whether the agent may still have the grant.
   const issuerId = await db.write((tx) => recordGrant(deps, tx, { tail, keyid, request }))
@@ -112,10 +112,11 @@ function notActive(status: string): CodedError {
   )
 }
 
-function notAssigned(): CodedError {
+function notAssigned({ site }: Pick<GrantDeps, 'site'>, tail: Tail): CodedError {
+  const page = `${site.baseUrl}/dashboard/agents/${didOfAgent(site, tail)}/oauth`
   return new CodedError(
     'CONFLICT',
-    'The owner has assigned this agent to no grant issuer. They can do so with the API for owners: /docs/oauth.',
+    `The owner has assigned this agent to no grant issuer. Ask the owner to choose one at ${page}.`,
   )
 }
 
@@ -128,16 +129,17 @@ interface Granted {
 
 /** @returns the id of the issuer */
 async function recordGrant(
-  { now, site }: GrantDeps,
+  deps: GrantDeps,
   tx: Tx,
   { tail, keyid, request: { audience } }: Granted,
 ): Promise<string> {
+  const { now, site } = deps
   const [agent, issuer] = [await agentByTail(tx.db, tail), await issuerOfAgent(tx.db, tail)]
   if (agent === undefined || agent.status !== 'active') throw notActive(agent?.status ?? 'unknown')
   if (keyThumbprint(agent.public_key) !== keyid) {
     throw new CodedError('CONFLICT', 'The key of this agent has changed. Sign with the new one.')
   }
-  if (issuer === undefined || issuer.owner_id !== agent.owner_id) throw notAssigned()
+  if (issuer === undefined || issuer.owner_id !== agent.owner_id) throw notAssigned(deps, tail)
   const { owner_id: ownerId } = agent
   await assertOwnerNotSuspended(tx.db, ownerId)
   if (await recordUse(tx, tail, audience, now())) {

@@ -27,6 +27,13 @@ const REQUESTS: readonly [string, readonly [number, ErrorCode]][] = [
   ['/docs/api/nowhere', MISSING],
   ['/docs/api/__proto__', MISSING],
   ['/docs/api/', MISSING],
+  ['/docs/examples/nowhere', MISSING],
+  ['/docs/examples/nowhere.md', MISSING],
+  ['/docs/examples/nowhere.tgz', MISSING],
+  ['/docs/examples/shop.json', MISSING],
+  ['/docs/examples/.tgz', MISSING],
+  ['/docs/examples/..%2fapi%2fopenapi.tgz', MISSING],
+  ['/docs/examples/__proto__.tgz', MISSING],
   ['/docs/%ff', MALFORMED],
   ['/docs/api/%ff', MALFORMED],
 ]
@@ -49,6 +56,8 @@ test('documentation pages accept only GET and HEAD', async (t) => {
     '/docs/agents.md',
     '/docs/api',
     '/docs/api/claim',
+    '/docs/examples/shop',
+    '/docs/examples/shop.tgz',
   ]) {
     const refused = await ask(service, target, { method: 'POST' })
     assertRefused(refused, 405, 'METHOD_NOT_ALLOWED')

@@ -163,7 +163,10 @@ test('an agent without an issuer gets no grant, and nothing is fetched for it', 
   const world = await newGrantWorld(service)
   await assign(world, null)
   const { length } = server.requested
-  assertRefused(await requestGrant(world, requestFor(server)), 409, 'CONFLICT', /no grant issuer/)
+  // The agent can tell its owner where to choose one.
+  const page = `${service.url}/dashboard/agents/${world.did}/oauth`
+  const refused = await requestGrant(world, requestFor(server))
+  assertRefused(refused, 409, 'CONFLICT', new RegExp(`no grant issuer\\. Ask .* ${page}\\.$`))
   assert.equal(server.requested.length, length)
 })
 

@@ -1,11 +1,5 @@
-import { crc32, deflateRawSync, gzipSync } from 'node:zlib'
-
-/** A file of an archive. */
-export interface ArchivedFile {
-  /** With slashes; ASCII. */
-  readonly path: string
-  readonly bytes: Buffer
-}
+import { crc32, deflateRawSync } from 'node:zlib'
+import type { ArchivedFile } from '../../packages/server/src/pages/docs/tar-gz.ts'
 
 /** 1 January 1980, the first date of the format, so that the same files give the same bytes. */
 const DOS_DATE = 0x21
@@ -44,35 +38,4 @@ export function zip(files: readonly ArchivedFile[]): Buffer {
   end.writeUInt32LE(listed.length, 8)
   end.writeUInt32LE(offset, 12)
   return Buffer.concat([...entries, listed, Buffer.from('PK\x05\x06'), end])
-}
-
-const BLOCK = 512
-
-/** A compressed tar archive (POSIX.1-1988, ustar). Paths have at most 100 characters. */
-export function tarGz(files: readonly ArchivedFile[]): Buffer {
-  const blocks = files.flatMap(({ path, bytes }) => [
-    tarHeader(path, bytes.length),
-    bytes,
-    Buffer.alloc(-bytes.length & (BLOCK - 1)),
-  ])
-  return gzipSync(Buffer.concat([...blocks, Buffer.alloc(2 * BLOCK)]), { level: 9 })
-}
-
-function tarHeader(path: string, size: number): Buffer {
-  if (path.length > 100) throw new Error(`${path} is too long for a tar archive`)
-  const header = Buffer.alloc(BLOCK)
-  const octal = (value: number, digits: number) => `${value.toString(8).padStart(digits, '0')}\0`
-  header.write(path, 0, 'ascii')
-  header.write(octal(0o644, 7), 100)
-  header.write(octal(0, 7), 108)
-  header.write(octal(0, 7), 116)
-  header.write(octal(size, 11), 124)
-  header.write(octal(0, 11), 136)
-  // The checksum counts itself as spaces.
-  header.write('        ', 148)
-  header.write('0', 156)
-  header.write('ustar\x0000', 257, 'latin1')
-  const sum = header.reduce((total, byte) => total + byte, 0)
-  header.write(`${octal(sum, 6)} `, 148)
-  return header
 }
