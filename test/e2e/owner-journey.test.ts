@@ -93,7 +93,7 @@ test('an owner signs up, verifies, claims an agent, edits and revokes it', BROWS
     const card = await getJson<Card>(`${service.url}/api/agents/${did}/card`)
     assert.equal(card.displayName, 'Travel assistant')
     assert.equal(card.description, 'Books trains, and nothing else.')
-    assert.equal(card.certificateUrl, `${service.url}/agent/travel-assistant`)
+    assert.equal(card.certificateUrl, `${service.url}/agent/${did}`)
     const served = await fetch(card.avatarUrl)
     const { width, height, format } = await sharp(await served.arrayBuffer()).metadata()
     assert.deepEqual([width, height, format], [512, 512, 'webp'])

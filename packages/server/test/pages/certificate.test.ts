@@ -17,14 +17,14 @@ const CHANNELS = [
   { kind: 'github', handleOrDomain: '@shopper', tier: 1 },
 ] as const
 
-test('a certificate page is found by username, DID, tail and key, always with the same content', async (t) => {
+test('a certificate page is found by DID, tail and key with the same content, and by username at the DID', async (t) => {
   const service = await startTestService(t)
   const key = newKey()
   const did = await claimAgent(service, await service.operator.addVerifiedOwner(), key)
   await giveProfile(service, did, { username: 'shopper' })
   await untilLogged(service, 1)
   const pages = new Set<string>()
-  for (const each of ['shopper', did, did.slice(-24), encodeURIComponent(key.publicKey)]) {
+  for (const each of [did, did.slice(-24), encodeURIComponent(key.publicKey)]) {
     const answer = await ask(service, `/agent/${each}`)
     assert.equal(answer.status, 200, answer.text)
     assert.equal(answer.headers.get('content-type'), 'text/html; charset=utf-8')
@@ -33,7 +33,14 @@ test('a certificate page is found by username, DID, tail and key, always with th
   assert.equal(pages.size, 1)
   const [html = ''] = pages
   assert.match(html, /^<!doctype html><html lang="en">/)
-  assert.ok(html.includes(`<link rel="canonical" href="${service.url}/agent/shopper"/>`))
+  assert.ok(html.includes(`<link rel="canonical" href="${service.url}/agent/${did}"/>`))
+  for (const rest of ['', '/badge.svg?style=seal', '/preview.png', '/qr.svg']) {
+    const moved = await ask(service, `/agent/shopper${rest}`)
+    assert.deepEqual(
+      [moved.status, moved.headers.get('location'), moved.headers.get('cache-control')],
+      [302, `/agent/${did}${rest}`, 'no-store'],
+    )
+  }
 })
 
 test('an active certificate shows the owner, the assurance of their verification and the reasons of the grade', async (t) => {
@@ -45,7 +52,7 @@ test('an active certificate shows the owner, the assurance of their verification
   const profile = { username: 'shopper', displayName: 'Shopper', description: 'Buys things.' }
   await giveProfile(service, did, { ...profile, channels: CHANNELS })
 
-  const { text: html } = await ask(service, '/agent/shopper')
+  const { text: html } = await ask(service, `/agent/${did}`)
 
   const text = textOf(html)
   for (const each of [
