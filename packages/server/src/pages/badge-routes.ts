@@ -117,7 +117,7 @@ export function previewRoute(app: App, { read, pages, previews }: PageRouteConte
 /** Picks the data of a preview image out of a certificate. */
 function previewDataOf(
   { serviceName, site }: PageContext,
-  { agent, grade, verification }: Certificate,
+  { agent, grade, verification, verifiedName }: Certificate,
 ): PreviewData {
   return {
     serviceName,
@@ -128,7 +128,7 @@ function previewDataOf(
     status: agent.status,
     grade: grade.grade,
     owner: agent.owner?.displayName ?? null,
-    verifiedName: agent.ownerName?.verified?.name ?? null,
+    verifiedName: verifiedName?.name ?? null,
     identity: verification?.label ?? null,
     developmentOnly: agent.developmentOnly ?? false,
   }

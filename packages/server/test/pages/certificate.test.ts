@@ -57,10 +57,9 @@ test('an active certificate shows the owner, the assurance of their verification
   const text = textOf(html)
   for (const each of [
     'Active This certificate is valid.',
-    'Guild of Agents certifies that this agent holds the key below.',
-    'Ada Lovelace is its owner’s self-declared name.',
-    'In person verified the owner’s identity with high assurance, but that does not verify this name.',
-    'Self-declared name Ada Lovelace @ada',
+    'Its owner calls themselves “ Ada Lovelace ”. This name is not verified. In person verified',
+    'Reachable at shopper.example and 1 more.',
+    'Self-declared name “ Ada Lovelace ” @ada',
     'In person, high assurance',
     'Why the grade is A',
     'Domain: shopper.example, last checked on',
@@ -75,6 +74,8 @@ test('an active certificate shows the owner, the assurance of their verification
   ]) {
     assert.ok(text.includes(each), `${each}\n${text}`)
   }
+  assert.match(text, /In person verified their identity in [A-Z]\w+ 20\d\d, with high assurance\./)
+  assert.match(text, /Active since [A-Z]\w+ 20\d\d\. Reachable/)
   const thumbprint = keyThumbprint(Buffer.from(key.publicKey, 'base64'))
   assert.ok(text.replaceAll(' ', '').includes(thumbprint))
   assert.doesNotMatch(text, /agentId|\bmain\b/, 'the label is the owner’s own')
@@ -93,9 +94,13 @@ test('expired verifications are not shown, and missing ones are named as missing
   const text = textOf((await ask(service, `/agent/${did}`)).text)
   assert.doesNotMatch(text, /old\.example/)
   assert.match(text, /This agent has no verified channel/)
-  assert.match(text, /Reachability No verified channel\./)
+  assert.match(text, /Reachability 0 of 2 No verified channel\./)
   assert.match(text, /No current identity verification\./)
-  assert.match(text, /Ada is its owner’s self-declared name\. No identity verification backs it/)
+  assert.match(
+    text,
+    /Its owner calls themselves “ Ada ”\. Nobody has verified this name or their identity\./,
+  )
+  assert.match(text, /It has no verified address\./)
   assert.match(text, /Why the grade is E/)
 })
 
@@ -103,7 +108,7 @@ test('an owner verified with a low-assurance account is not shown as having prov
   const service = await startTestService(t)
   const did = await claimAgent(service, await service.operator.addVerifiedOwner('ada', 'low'))
   const text = textOf((await ask(service, `/agent/${did}`)).text)
-  assert.match(text, /with low assurance, but that does not verify this name/)
+  assert.match(text, /This name is not verified\..*, with low assurance\./)
   assert.doesNotMatch(text, /has proved/)
 })
 

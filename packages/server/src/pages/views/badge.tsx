@@ -124,17 +124,17 @@ function SealBadge({ context, certificate }: BadgeProps) {
         <circle r="37" strokeWidth="1.5" />
         {agent.status === 'revoked' && <path d="M-46 34 46-34" strokeWidth="9" />}
         <text
-          y="16"
+          y={agent.developmentOnly ? 9 : 16}
           textAnchor="middle"
           fontFamily={FONT}
-          fontSize="45"
+          fontSize={agent.developmentOnly ? 25 : 45}
           fontWeight="700"
           fill={colour}
           stroke={agent.status === 'revoked' ? '#fff' : 'none'}
           strokeWidth="14"
           paintOrder="stroke"
         >
-          {grade.grade}
+          {agent.developmentOnly ? 'DEV' : grade.grade}
         </text>
       </g>
       <g fontFamily={FONT}>
