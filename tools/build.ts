@@ -59,7 +59,7 @@ const DOCS = [
   '*.md',
   'packages/*/README.md',
   'tools/{docs,openapi}/**/*.{ts,tsx,json}',
-  'packages/server/dist/pages/.made-of',
+  'packages/server/dist/.made-of',
   'packages/{server,protocol}/src/**/*.ts',
 ]
 
