@@ -65,7 +65,7 @@ test(
       const { page, problems } = await newPage(browser, { javaScript })
       await page.goto(url)
       const { height = 0 } = (await page.locator('body').boundingBox()) ?? {}
-    assert.ok(height > 0 && height < 2000, `${height}`)
+      assert.ok(height > 0 && height < 2000, `${height}`)
       assert.equal(await isOpen(page), false)
       await fold(page).locator('summary').first().focus()
       await page.keyboard.press('Enter')

@@ -48,7 +48,7 @@ function NotFound({ context, answer }: AnswerProps<NotFoundAnswer>) {
       )
     case 'free':
       return (
-        <Verdict tone="suspended" title="No agent has this username">
+        <Verdict tone="revoked" title="No agent has this username">
           {answer.givenUpOn !== null && (
             <>
               It was given up on <Day at={answer.givenUpOn} />.{' '}
