@@ -100,10 +100,11 @@ test('an owner signs up, verifies, claims an agent, edits and revokes it', BROWS
   })
 
   await t.test('anyone sees on its certificate who stands behind it', async () => {
-    await certificate.page.goto(`${service.url}/agent/travel-assistant`)
-    await certificate.page.getByRole('heading', { level: 1, name: /Travel assistant/ }).waitFor()
+    await certificate.page.goto(`${service.url}/agent/travel-assistant#key`)
+    await certificate.page.getByRole('heading', { name: /Travel assistant/ }).waitFor()
+    assert.equal(new URL(certificate.page.url()).pathname, `/agent/${did}`)
     const text = await certificate.page.locator('body').innerText()
-    for (const each of ['Ada Lovelace', 'Active', did, 'Books trains']) {
+    for (const each of ['Ada Lovelace', 'Development only', did, 'Books trains']) {
       assert.ok(text.includes(each), `${each} in\n${text}`)
     }
   })
