@@ -53,7 +53,7 @@ test(
 )
 
 const fold = (page: Page) => page.locator('#developers')
-const isOpen = (page: Page) => fold(page).evaluate((each) => each.hasAttribute('open'))
+const isOpen = async (page: Page) => (await fold(page).getAttribute('open')) !== null
 
 test(
   'the part for developers is folded, and a link into it opens it',

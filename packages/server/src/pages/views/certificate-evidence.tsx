@@ -1,7 +1,7 @@
 import type { Points } from '@countersign/protocol'
 import { Day, KeyValue } from '@countersign/ui'
 import type { ReactNode } from 'react'
-import { TIER_WORDS } from '../../agents/wording.ts'
+import { ASSURANCE_WORDS, TIER_WORDS } from '../../agents/wording.ts'
 import type { Certificate, CertifiedChannel } from '../certificate.ts'
 import { Quoted } from './quoted.tsx'
 import { Clause } from './sheet.tsx'
@@ -48,8 +48,11 @@ export function OwnerClause({ certificate: { agent, verification, verifiedName }
         )}
         {verification !== null && (
           <KeyValue name="Identity verification">
-            {verificationWords(verification, agent.developmentOnly === true)}
+            {verification.label}
             <span className="block text-sm text-soft">
+              {agent.developmentOnly
+                ? 'Development only. '
+                : `${capitalised(ASSURANCE_WORDS[verification.assurance])}. `}
               Verified on <Day at={verification.verifiedAt} />,{' '}
               {verification.expiresAt === null ? (
                 'does not expire'
@@ -201,4 +204,8 @@ function verificationWords(
   if (isDevelopment) return `${label} (development only)`
   const level = `${assurance} assurance`
   return label.includes(level) ? label : `${label}, ${level}`
+}
+
+function capitalised(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1)
 }
