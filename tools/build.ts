@@ -61,7 +61,7 @@ const DOCS = [
   'examples/*/*',
   'examples/*/{app,src}/**/*',
   'tools/{docs,openapi}/**/*.{ts,tsx,json}',
-  'packages/server/dist/pages/.made-of',
+  'packages/server/dist/.made-of',
   'packages/{server,protocol}/src/**/*.ts',
 ]
 

@@ -93,17 +93,18 @@ test('an owner signs up, verifies, claims an agent, edits and revokes it', BROWS
     const card = await getJson<Card>(`${service.url}/api/agents/${did}/card`)
     assert.equal(card.displayName, 'Travel assistant')
     assert.equal(card.description, 'Books trains, and nothing else.')
-    assert.equal(card.certificateUrl, `${service.url}/agent/travel-assistant`)
+    assert.equal(card.certificateUrl, `${service.url}/agent/${did}`)
     const served = await fetch(card.avatarUrl)
     const { width, height, format } = await sharp(await served.arrayBuffer()).metadata()
     assert.deepEqual([width, height, format], [512, 512, 'webp'])
   })
 
   await t.test('anyone sees on its certificate who stands behind it', async () => {
-    await certificate.page.goto(`${service.url}/agent/travel-assistant`)
-    await certificate.page.getByRole('heading', { level: 1, name: /Travel assistant/ }).waitFor()
+    await certificate.page.goto(`${service.url}/agent/travel-assistant#key`)
+    await certificate.page.getByRole('heading', { name: /Travel assistant/ }).waitFor()
+    assert.equal(new URL(certificate.page.url()).pathname, `/agent/${did}`)
     const text = await certificate.page.locator('body').innerText()
-    for (const each of ['Ada Lovelace', 'Active', did, 'Books trains']) {
+    for (const each of ['Ada Lovelace', 'Development only', did, 'Books trains']) {
       assert.ok(text.includes(each), `${each} in\n${text}`)
     }
   })

@@ -51,8 +51,11 @@ function cacheControl(value: string): object {
   }
 }
 
-/** A picture is stored for a day at the URL of its version, else for 30 seconds; the feed for a second, a stream of it not. */
-const WITH_SEVERAL = new Set(['givenAvatar', 'statusFeed'])
+/**
+ * A picture is stored for a day at the URL of its version, else for 30 seconds; the feed for a second, a stream of it not; the
+ * page of a certificate by no shared cache if its visitor is signed in.
+ */
+const WITH_SEVERAL = new Set(['givenAvatar', 'statusFeed', 'certificate'])
 
 /** Collects the headers of responses, from what the service was seen to answer. */
 export class ResponseHeaders {

@@ -39,7 +39,13 @@ export function AgentCard({ card, picture = card.avatarUrl }: AgentCardProps) {
             <StatusMark status={status} />
           </div>
         </div>
-        <GradeMark grade={card.grade} status={status} size="medium" seed={card.certificateUrl} />
+        <GradeMark
+          grade={card.grade}
+          status={status}
+          developmentOnly={card.developmentOnly}
+          size="medium"
+          seed={card.certificateUrl}
+        />
       </div>
       {card.developmentOnly && (
         <p className="mx-5 mb-5 rounded-lg bg-warn-wash px-3 py-2 text-sm font-medium text-warn">

@@ -1,4 +1,5 @@
 const DAY = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC' })
+const MONTH = new Intl.DateTimeFormat('en-GB', { month: 'long', year: 'numeric', timeZone: 'UTC' })
 const MINUTE = new Intl.DateTimeFormat('en-GB', {
   dateStyle: 'long',
   timeStyle: 'short',
@@ -16,6 +17,11 @@ export function formatDay(at: string): string {
 /** The same with the time: 7 November 2026 at 14:05 UTC. */
 export function formatMinute(at: string): string {
   return `${MINUTE.format(new Date(at))} UTC`
+}
+
+/** A month such as November 2026, in UTC, as text and machine-readable. */
+export function Month({ at }: Pick<DayProps, 'at'>) {
+  return <time dateTime={at}>{MONTH.format(new Date(at))}</time>
 }
 
 export interface DayProps {

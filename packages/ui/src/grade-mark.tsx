@@ -5,12 +5,14 @@ export interface GradeMarkProps {
   readonly grade: Grade
   /** The seal of a revoked certificate is crossed out. */
   readonly status?: AgentStatus
+  /** The seal of a certificate whose owner was verified for development only: DEV instead of the grade. */
+  readonly developmentOnly?: boolean | undefined
   readonly size?: 'small' | 'medium' | 'large'
   /** The seed of the seal's pattern, so that certificates look different. Small seals have no pattern. */
   readonly seed?: string
 }
 
-const SIZES = { small: 'size-8', medium: 'size-16', large: 'size-32 sm:size-44' } as const
+const SIZES = { small: 'size-8', medium: 'size-16', large: 'size-28 sm:size-40' } as const
 
 const INKS: Readonly<Record<AgentStatus, string>> = {
   active: 'text-accent',
@@ -19,15 +21,18 @@ const INKS: Readonly<Record<AgentStatus, string>> = {
 }
 
 /** A grade's letter in a seal. */
-export function GradeMark({ grade, status = 'active', size = 'small', seed }: GradeMarkProps) {
+export function GradeMark(props: GradeMarkProps) {
+  const { grade, status = 'active', size = 'small', seed, developmentOnly = false } = props
   const patterned = size !== 'small' && seed !== undefined
-  const ink = grade === 'E' && status === 'active' ? 'text-soft' : INKS[status]
+  const letter = size === 'small' ? LETTER.small : LETTER.large
+  const { y, fontSize } = developmentOnly ? letter.development : letter.grade
+  const name = developmentOnly ? 'Development only' : `Grade ${grade}`
   return (
     <svg
       viewBox="-52 -52 104 104"
       role="img"
-      aria-label={status === 'active' ? `Grade ${grade}` : `Grade ${grade}, ${status}`}
-      className={`shrink-0 ${SIZES[size]} ${ink}`}
+      aria-label={status === 'active' ? name : `${name}, ${status}`}
+      className={`shrink-0 ${SIZES[size]} ${inkOf(props)}`}
       fill="none"
       stroke="currentColor"
     >
@@ -45,8 +50,8 @@ export function GradeMark({ grade, status = 'active', size = 'small', seed }: Gr
       )}
       <text
         textAnchor="middle"
-        y={size === 'small' ? 19 : 13}
-        fontSize={size === 'small' ? 54 : 37}
+        y={y}
+        fontSize={fontSize}
         fontWeight="700"
         fill="currentColor"
         paintOrder="stroke"
@@ -54,10 +59,21 @@ export function GradeMark({ grade, status = 'active', size = 'small', seed }: Gr
         stroke="none"
         strokeWidth="14"
       >
-        {grade}
+        {developmentOnly ? 'DEV' : grade}
       </text>
     </svg>
   )
+}
+
+const LETTER = {
+  small: { grade: { y: 19, fontSize: 54 }, development: { y: 11, fontSize: 30 } },
+  large: { grade: { y: 13, fontSize: 37 }, development: { y: 7, fontSize: 20 } },
+} as const
+
+function inkOf({ grade, status = 'active', developmentOnly }: GradeMarkProps): string {
+  if (status !== 'active') return INKS[status]
+  if (developmentOnly) return INKS.suspended
+  return grade === 'E' ? 'text-soft' : INKS.active
 }
 
 function Pattern({ seed }: { readonly seed: string }) {

@@ -56,7 +56,7 @@ export function lookupOf(site: MockSite, agent: MockAgent): Lookup {
     certificate: {
       id: didOfMock(site, agent),
       status: agent.status,
-      verifyUrl: `/agent/${agent.name}`,
+      verifyUrl: `/agent/${didOfMock(site, agent)}`,
     },
   }
 }
@@ -100,7 +100,7 @@ export function cardOf(site: MockSite, agent: MockAgent): Card {
     grade,
     tier,
     gradeIsFallback,
-    certificateUrl: `${origin}/agent/${name}`,
+    certificateUrl: `${origin}/agent/${didOfMock(site, agent)}`,
     ownerName: agent.owner && { selfDeclared: true, changedAt: null, verified: null },
     ...developmentMark(verification),
   }

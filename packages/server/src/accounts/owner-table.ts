@@ -187,6 +187,7 @@ export async function upsertReleasedUsername(tx: Tx, row: ReleasedUsernameRow): 
     .values(row)
     .onConflict((conflict) =>
       conflict.column('hash').doUpdateSet((eb) => ({
+        exact_hash: eb.ref('excluded.exact_hash'),
         owner_id: eb.ref('excluded.owner_id'),
         available_at: eb.ref('excluded.available_at'),
       })),

@@ -2,7 +2,12 @@ import { CodedError, usernameSkeleton } from '@countersign/protocol'
 import type { Db, JobRow, Tx } from '../database/database.ts'
 import { scheduleJob } from '../database/jobs/job-table.ts'
 import type { Pepper } from '../secrets/secrets.ts'
-import { deleteReleasedUsernames, releasedUsername, upsertReleasedUsername } from './owner-table.ts'
+import {
+  DELETED_OWNER_ID,
+  deleteReleasedUsernames,
+  releasedUsername,
+  upsertReleasedUsername,
+} from './owner-table.ts'
 
 /** The kind of job that deletes a released username which anyone can take again. */
 export const FREE_USERNAMES = 'free-usernames'
@@ -11,9 +16,12 @@ export const FREE_USERNAMES = 'free-usernames'
 export const QUARANTINE_MS = 90 * 86_400_000
 
 /** A username of an owner or of an agent: the two are separate namespaces. */
-export interface UsernameClaim {
+interface Username {
   readonly namespace: 'owner' | 'agent'
   readonly username: string
+}
+
+export interface UsernameClaim extends Username {
   /** The owner, or the owner of the agent; null for an owner without an account. */
   readonly ownerId: number | null
   /** Milliseconds since the Unix epoch. */
@@ -30,6 +38,7 @@ export async function quarantineUsername(
   const run_at = at + QUARANTINE_MS
   await upsertReleasedUsername(tx, {
     hash: hashOf(pepper, claim),
+    exact_hash: exactHashOf(pepper, claim),
     owner_id: ownerId,
     available_at: run_at,
   })
@@ -56,7 +65,29 @@ export async function assertNotInQuarantine(
   )
 }
 
+/**
+ * When a username was given up, for 90 days; null: never, earlier, or by an account that is deleted. Those look alike, so that
+ * nobody learns from a name that its account was deleted, and when.
+ * @returns milliseconds since the Unix epoch
+ */
+export async function givenUpAt(
+  db: Db,
+  pepper: Pepper,
+  name: Username,
+  now: number,
+): Promise<number | null> {
+  const row = await releasedUsername(db, hashOf(pepper, name))
+  if (row === undefined || row.available_at <= now || row.owner_id === DELETED_OWNER_ID) return null
+  // Lookalikes share a row, but only one of them was given up.
+  if (Buffer.compare(row.exact_hash, exactHashOf(pepper, name)) !== 0) return null
+  return row.available_at - QUARANTINE_MS
+}
+
 /** With a key: usernames are short, so anyone who gets the table could find out by trying which ones a plain hash is of. */
-function hashOf(pepper: Pepper, { namespace, username }: UsernameClaim): Uint8Array {
+function hashOf(pepper: Pepper, { namespace, username }: Username): Uint8Array {
   return pepper.authenticate('released-usernames-v1', `${namespace}:${usernameSkeleton(username)}`)
+}
+
+function exactHashOf(pepper: Pepper, { namespace, username }: Username): Uint8Array {
+  return pepper.authenticate('exact-released-usernames-v1', `${namespace}:${username}`)
 }

@@ -11,6 +11,7 @@ import { Type } from 'typebox'
 import type { Site } from '../base/site.ts'
 import { timestamp } from '../base/timestamp.ts'
 import type { AgentRow, Db } from '../database/database.ts'
+import type { Pepper } from '../secrets/secrets.ts'
 import type { AgentView } from './agent-record.ts'
 import { agentByTail, tailOfUsername } from './agent-table.ts'
 import type { AgentReadModel } from './read-model/agent-read-model.ts'
@@ -32,6 +33,8 @@ export function findAgent(deps: ReadDeps, reference: string): Promise<AgentView>
 export interface PageReadDeps extends ReadDeps {
   /** For data that the read model does not have: usernames and the dates of checks. */
   readonly db: Db
+  /** For usernames that were given up. */
+  readonly pepper: Pepper
 }
 
 /**
@@ -42,11 +45,13 @@ export async function findAgentForPage(deps: PageReadDeps, reference: string): P
   if (!isUsername(deps.site, reference)) return findAgent(deps, reference)
   const tail = await tailOfUsername(deps.db, reference)
   if (tail !== undefined) return findOrThrow(deps, { kind: 'tail', tail: tail as Tail })
-  throw new CodedError('NOT_FOUND', 'There is no agent with this username.')
+  throw new CodedError('NOT_FOUND', NO_AGENT_WITH_USERNAME)
 }
 
+export const NO_AGENT_WITH_USERNAME = 'No agent has this username.'
+
 /** A text that is a DID or a tail is never read as a username. */
-function isUsername({ naming }: Site, text: string): boolean {
+export function isUsername({ naming }: Site, text: string): boolean {
   return USERNAME_PATTERN.test(text) && parseDidOrTail(naming, text) === null
 }
 

@@ -38,7 +38,7 @@ export function lookupRoute(app: App, deps: ReadDeps): void {
       if (reference.kind === 'key') markDeprecated(reply, deps.site)
       const view = await findOrThrow(deps, reference)
       const lookup = lookupOf(deps.site, view, deps.now())
-      reply.header('etag', `"${lookupTag(lookup, view)}"`)
+      reply.header('etag', `"${lookupTag(lookup)}"`)
       return lookup
     },
   })

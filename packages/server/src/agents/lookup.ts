@@ -26,10 +26,8 @@ export function lookupOf(site: Site, { agent, owner }: AgentView, now: number): 
  * The entity tag (RFC 9110 section 8.8.3) of a lookup response, without quotes. Different responses for the same URL have
  * different tags. The time of the claim is not part of it because it never changes for a DID.
  */
-export function lookupTag({ owner, certificate }: Lookup, { agent }: AgentView): string {
-  const username = encodeURIComponent(agent.profile.username ?? '')
-  const method = encodeURIComponent(owner.identityMethod ?? '')
-  return tagOf(certificate, username, method)
+export function lookupTag({ owner, certificate }: Lookup): string {
+  return tagOf(certificate, encodeURIComponent(owner.identityMethod ?? ''))
 }
 
 /** A serialized response to a lookup. */
@@ -40,27 +38,26 @@ export interface LookupText {
   readonly tag: string
 }
 
-/** The characters of usernames and provider ids. Neither JSON nor an entity tag escapes them. */
+/** The characters of provider ids. Neither JSON nor an entity tag escapes them. */
 const UNESCAPED = /^[a-z0-9-]*$/
 
 /**
  * The same bytes and tag as `JSON.stringify` of `lookupOf` and `lookupTag`, in a quarter of the time.
- * @returns null if a name needs escaping
+ * @returns null if the provider's id needs escaping
  */
 export function lookupText(site: Site, view: AgentView, now: number): LookupText | null {
   const lookup = lookupOf(site, view, now)
   const { verified, owner, certificate } = lookup
-  const username = view.agent.profile.username ?? ''
   const method = owner.identityMethod ?? ''
-  if (!UNESCAPED.test(username) || !UNESCAPED.test(method)) return null
+  if (!UNESCAPED.test(method)) return null
   const identityMethod = method === '' ? 'null' : `"${method}"`
   const json = `{"verified":${verified},"owner":{"identityMethod":${identityMethod},"identityLevel":"${owner.identityLevel}","claimedAt":"${owner.claimedAt}"},"certificate":{"id":"${certificate.id}","status":"${certificate.status}","verifyUrl":"${certificate.verifyUrl}"}}`
-  return { json, tag: tagOf(certificate, username, method) }
+  return { json, tag: tagOf(certificate, method) }
 }
 
 /** Slashes separate the parts because `encodeURIComponent` escapes them, so no part can contain one. */
-function tagOf({ id, status }: Lookup['certificate'], username: string, method: string): string {
-  return `${id}/${status}/${username}/${method}`
+function tagOf({ id, status }: Lookup['certificate'], method: string): string {
+  return `${id}/${status}/${method}`
 }
 
 /** What the identification header alone says about an agent, without proof of possession (contract section 5). */

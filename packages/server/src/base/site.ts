@@ -38,10 +38,7 @@ export function didOfAgent(site: Site, tail: Tail): Did {
   return didOf(site.naming, tail)
 }
 
-/** The path of an agent's certificate page: by username if it has one, else by DID. */
-export function certificatePath(
-  site: Site,
-  agent: { readonly tail: Tail; readonly profile: { readonly username: string | null } },
-): string {
-  return `/agent/${agent.profile.username ?? didOfAgent(site, agent.tail)}`
+/** The path of an agent's certificate page. By DID, since a username can later belong to another agent. */
+export function certificatePath(site: Site, { tail }: { readonly tail: Tail }): string {
+  return `/agent/${didOfAgent(site, tail)}`
 }

@@ -6,10 +6,11 @@ import {
   type GradeResult,
   gradeOf,
   isFresh,
+  type OwnerName,
   strongestVerification,
   type Tier,
 } from '@countersign/protocol'
-import { providerLabel } from '../accounts/identity-of-owner.ts'
+import { isDevelopmentProvider, providerLabel } from '../accounts/identity-of-owner.ts'
 import { agentObjectOf } from '../agents/agent-object.ts'
 import type { AgentView } from '../agents/agent-record.ts'
 import { type PublicChannel, publicChannel } from '../agents/public-channel.ts'
@@ -27,6 +28,8 @@ export interface Certificate {
     readonly verifiedAt: string
     readonly expiresAt: string | null
   } | null
+  /** The owner's name if a provider has verified it and the owner publishes it. Null if the provider is one for development. */
+  readonly verifiedName: OwnerName['verified']
   /** Fresh channels, the strongest first. */
   readonly channels: readonly CertifiedChannel[]
   /** The channel that counts for the grade. */
@@ -55,8 +58,10 @@ export function certificateOf(
   const strongest = strongestVerification(verifications, now)
   const grade = gradeOf({ status: agent.status, verifications, channels, now })
   const { channel } = grade.evidence
+  const object = agentObjectOf(site, view, now)
   return {
-    agent: agentObjectOf(site, view, now),
+    agent: object,
+    verifiedName: verifiedNameOf(object),
     verification: strongest && {
       label: providerLabel(site, strongest.provider),
       assurance: strongest.assurance,
@@ -72,6 +77,12 @@ export function certificateOf(
     recovery,
     log,
   }
+}
+
+function verifiedNameOf({ ownerName, developmentOnly }: AgentObject): OwnerName['verified'] {
+  const verified = ownerName?.verified ?? null
+  const isTest = developmentOnly === true || isDevelopmentProvider(verified?.provider ?? '')
+  return isTest ? null : verified
 }
 
 function certifiedChannel(site: Site, channel: ChannelEvidence): CertifiedChannel {

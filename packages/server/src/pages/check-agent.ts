@@ -1,12 +1,15 @@
 import { CodedError, type Did, didWebOf } from '@countersign/protocol'
 import type { AgentView } from '../agents/agent-record.ts'
-import { findAgentForPage, type PageReadDeps } from '../agents/find-agent.ts'
+import { findAgentForPage, isUsername, type PageReadDeps } from '../agents/find-agent.ts'
 import type { Site } from '../base/site.ts'
+import { givenUpOn } from './agent-address.ts'
 
 /** The outcome of looking up what somebody typed into the check page. */
 export type AgentCheck =
   | { readonly kind: 'found'; readonly view: AgentView }
   | { readonly kind: 'unknown' }
+  /** A username that no agent has. `givenUpOn` as in `AgentAddress`. */
+  | { readonly kind: 'free'; readonly givenUpOn: string | null }
   /** A URL or DID of another deployment. */
   | { readonly kind: 'elsewhere'; readonly host: string }
   /** A claim token: a secret, which the page must not echo. */
@@ -31,7 +34,10 @@ export async function checkAgent(deps: PageReadDeps, text: string): Promise<Agen
     return { kind: 'found', view: await findAgentForPage(deps, place) }
   } catch (error) {
     if (!(error instanceof CodedError)) throw error
-    if (error.code === 'NOT_FOUND') return { kind: 'unknown' }
+    if (error.code === 'NOT_FOUND') {
+      if (!isUsername(site, place)) return { kind: 'unknown' }
+      return { kind: 'free', givenUpOn: await givenUpOn(deps, place) }
+    }
     if (error.code === 'VALIDATION_ERROR') return { kind: 'unreadable' }
     throw error
   }

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import fastifyStatic from '@fastify/static'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { withCurrentChannels } from '../agents/current-channels.ts'
-import { findAgentForPage } from '../agents/find-agent.ts'
 import { pendingRecovery } from '../agents/keys/list-keys.ts'
 import { CACHE_PAGES, cached, REVALIDATE } from '../http/caching.ts'
 import type { ConcurrencyLimiter } from '../http/limits/concurrency-limiter.ts'
@@ -10,7 +10,16 @@ import { pageParam } from '../http/public-read.ts'
 import { rendered, sendRendered } from '../http/rendered.ts'
 import type { App } from '../http/server.ts'
 import { errorResponsesAt } from '../http/wants-page.ts'
-import { badgeRoute, INERT_PICTURE, previewRoute, qrRoute } from './badge-routes.ts'
+import { resolveAddress } from './agent-address.ts'
+import {
+  badgeRoute,
+  INERT_PICTURE,
+  previewRoute,
+  qrRoute,
+  redirectToDid,
+  refuseFreeName,
+  TO_THE_DID,
+} from './badge-routes.ts'
 import { certificateOf } from './certificate.ts'
 import { checkRoutes } from './check-routes.ts'
 import { consoleRoutes } from './console/console-routes.ts'
@@ -58,6 +67,23 @@ export async function servePages(
 function certificateRoute(app: App, context: PageRouteContext): void {
   const { read, pages, loggedKeys, renderedPages } = context
   const headers = pageHeaders(read.site.baseUrl)
+
+  const sendFreeName = async (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    name: string,
+    givenUpOn: string | null,
+  ) => {
+    if (givenUpOn === null) return refuseFreeName()
+    const html = pages.make.givenUpPage(await contextFor(context, request, reply), {
+      name,
+      givenUpOn,
+    })
+    if (!reply.hasHeader('cache-control')) reply.header('cache-control', REVALIDATE)
+    reply.code(410).headers(headers).type('text/html; charset=utf-8').serializer(String)
+    return reply.send(html)
+  }
+
   app.get('/agent/:agent', {
     schema: {
       operationId: 'certificate',
@@ -66,14 +92,22 @@ function certificateRoute(app: App, context: PageRouteContext): void {
       params: pageParam(),
       response: {
         200: { description: 'A page', content: { 'text/html': { schema: { type: 'string' } } } },
+        302: TO_THE_DID,
         304: { type: 'null', description: 'Not modified (If-None-Match)' },
+        410: {
+          description: 'A page: the username was given up',
+          content: { 'text/html': { schema: { type: 'string' } } },
+        },
         ...errorResponsesAt('/agent/'),
       },
     },
     onSend: cached(REVALIDATE),
     handler: async (request, reply) => {
-      const found = await findAgentForPage(read, request.params.agent as string)
-      const view = await withCurrentChannels(read.db, found)
+      const name = request.params.agent as string
+      const address = await resolveAddress(read, name)
+      if (address.kind === 'username') return redirectToDid(request, reply, address.did)
+      if (address.kind === 'free') return sendFreeName(request, reply, name, address.givenUpOn)
+      const view = await withCurrentChannels(read.db, address.view)
       const recovery = await pendingRecovery(read.db, view.agent.tail)
       const log = await loggedKeys.find(view.agent)
       const certificate = certificateOf(read.site, view, read.now(), { recovery, log })

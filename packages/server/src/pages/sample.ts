@@ -24,17 +24,16 @@ export function sampleCertificate(site: Site, now: number): Certificate {
     certificateUrl,
   }
   const label = 'National eID'
+  const verifiedAt = agent.claimedAt
+  const verified = { name: 'Sam Sample', provider: 'sample', label, verifiedAt }
   return {
     ...certificate,
     agent: {
       ...agent,
       verification: agent.verification && { ...agent.verification, label },
-      ownerName: {
-        selfDeclared: true,
-        changedAt: null,
-        verified: { name: 'Sam Sample', provider: 'sample', label, verifiedAt: agent.claimedAt },
-      },
+      ownerName: { selfDeclared: true, changedAt: null, verified },
     },
+    verifiedName: verified,
     verification: certificate.verification && { ...certificate.verification, label },
   }
 }

@@ -85,7 +85,7 @@ async function openSite(t: TestContext, serviceUrl: string): Promise<string> {
 }
 
 test('a snippet has no script, no style and no event handler, and all its URLs are absolute', async (t) => {
-  const { service, cards } = await scene(t)
+  const { service, did, cards } = await scene(t)
   for (const target of cards) {
     const { text: html } = await ask(service, target, { headers: { accept: 'text/html' } })
     assert.match(html, /^<article .*<\/article>$/s)
@@ -94,7 +94,7 @@ test('a snippet has no script, no style and no event handler, and all its URLs a
     const addresses = [...html.matchAll(/\s(?:href|src)="([^"]*)"/g)].map(
       ([, url]) => url as string,
     )
-    assert.ok(addresses.includes(`${service.url}/agent/shopper`))
+    assert.ok(addresses.includes(`${service.url}/agent/${did}`))
     for (const url of addresses) {
       assert.ok(url.startsWith(`${service.url}/`) || url.startsWith('https://'), url)
     }
@@ -135,7 +135,7 @@ test(
               .isVisible(),
           )
           const link = page.getByRole('link', { name: 'Certificate by Countersign' })
-          assert.equal(await link.getAttribute('href'), `${service.url}/agent/shopper`)
+          assert.equal(await link.getAttribute('href'), `${service.url}/agent/${did}`)
           await assertAccessible(page)
           await assertNoSidewaysScroll(page)
           assert.deepEqual(problems, [], 'nothing that the policy refuses')

@@ -169,7 +169,7 @@ Reached at   Domain: shopper.example
 Says         Buys things.
 DID          ${did}
 Claimed on   ${card.claimedAt.slice(0, 10)}
-Certificate  ${service.url}/agent/shopper
+Certificate  ${service.url}/agent/${did}
 `,
   )
   assert.equal(
@@ -179,7 +179,7 @@ Certificate valid. The owner’s identity is verified.
 
 Owner        Ada Lovelace (@ada), self-declared name
 Chat         @shopper
-Certificate  ${service.url}/agent/shopper
+Certificate  ${service.url}/agent/${did}
 `,
   )
 })
@@ -235,7 +235,7 @@ for (const status of ['suspended', 'revoked'] as const) {
 
 test('every format uses the configured names of the deployment only', async (t) => {
   const names = { SHORT_NAME: 'acme', ID_HEADER: 'AcmeID', SERVICE_NAME: 'Acme & Sons' }
-  const { service, cards } = await scene(t, {
+  const { service, did, cards } = await scene(t, {
     ...PREVIEW,
     ...names,
     BASE_URL: 'https://agents.example',
@@ -244,7 +244,7 @@ test('every format uses the configured names of the deployment only', async (t) 
     for (const accept of ['text/plain', 'text/html']) {
       const { text } = await ask(service, target, { headers: { accept } })
       assert.doesNotMatch(text, /svc|ServiceID|Countersign|localhost/)
-      assert.ok(text.includes('https://agents.example/agent/shopper'))
+      assert.ok(text.includes(`https://agents.example/agent/${did}`))
       if (accept === 'text/html') assert.match(text, /Certificate by Acme &amp; Sons/)
     }
   }

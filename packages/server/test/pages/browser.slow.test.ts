@@ -10,6 +10,7 @@ import {
 import { giveProfile } from '../../../../test/support/profile.ts'
 import { claimAgent, startTestService, type TestService } from '../../../../test/support/service.ts'
 import { setStatus } from '../../../../test/support/set-status.ts'
+import { signIn } from '../../../../test/support/signed-in.ts'
 import { BROWSER_MATRIX } from '../../../../test/support/tools.ts'
 
 interface Scene {
@@ -34,6 +35,7 @@ async function scene(t: { after(end: () => unknown): void }): Promise<Scene> {
       channels: [{ kind: 'domain', handleOrDomain: `${'long-'.repeat(12)}name.example`, tier: 2 }],
     })
   }
+  await giveUp(service, owner, dids.plain as string)
   await setStatus(service, dids.suspended as string, 'suspended', 'under_review')
   await setStatus(service, dids.revoked as string, 'revoked', 'key_compromised')
   const pages = {
@@ -50,9 +52,18 @@ async function scene(t: { after(end: () => unknown): void }): Promise<Scene> {
     'suspended certificate': `/agent/${dids.suspended}`,
     'revoked certificate': `/agent/${dids.revoked}`,
     'no certificate': '/agent/nobody',
+    'a name that was given up': '/agent/given-up',
     nothing: '/nowhere',
   }
   return { service, browser: await openBrowser(t), pages }
+}
+
+async function giveUp(service: TestService, owner: number, did: string): Promise<void> {
+  const { send } = await signIn(service, owner)
+  for (const username of ['given-up', null]) {
+    const answer = await send('PATCH', `/api/account/agents/${did}`, { username })
+    assert.equal(answer.status, 200, answer.text)
+  }
 }
 
 test(
@@ -118,7 +129,7 @@ test('a copy button copies the text beside it', BROWSER_MATRIX, async (t) => {
   const { service, browser } = await scene(t)
   const { page, problems } = await newPage(browser)
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
-  await page.goto(`${service.url}/agent/the-active`)
+  await page.goto(`${service.url}/agent/the-active#key`)
   const did = await page
     .locator('code', { hasText: /^svc:agent:/ })
     .first()

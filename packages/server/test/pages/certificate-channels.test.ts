@@ -51,7 +51,7 @@ test('the certificate page lists fresh channels with kind, proof, tier and last 
     const anchor = /<a href="([^"]*)" rel="([^"]*)"/.exec(item)
     assert.deepEqual(anchor?.slice(1) ?? null, link === null ? null : [link, 'nofollow noopener'])
   }
-  assert.match(textOf(html), /Reachability Domain: shopper\.example, last checked on/)
+  assert.match(textOf(html), /Reachability 2 of 2 Domain: shopper\.example, last checked on/)
 })
 
 test('a channel links to an https address or not at all, whatever its handle contains', async (t) => {
@@ -90,14 +90,14 @@ test('a lost channel disappears from the page and the grade, which shows what re
 
   clock.ahead = 30 * DAY_MS
   const second = await page()
-  assert.match(second.text, /Why the grade is B .* GitHub: shopper, last checked on .* 1 of 2/)
+  assert.match(second.text, /Why the grade is B .* 1 of 2 GitHub: shopper, last checked on/)
   assert.match(second.text, /To raise the grade: Verify a domain or an agent-to-agent endpoint/)
   assert.doesNotMatch(second.text, /shopper\.example/)
   assert.equal(second.section.split('<li').length, 2)
 
   clock.ahead = 60 * DAY_MS
   const third = await page()
-  assert.match(third.text, /Why the grade is C .* No verified channel\. 0 of 2/)
+  assert.match(third.text, /Why the grade is C .* 0 of 2 No verified channel\./)
   assert.match(third.text, /This agent has no verified channel/)
   assert.doesNotMatch(third.text, /GitHub/)
 })

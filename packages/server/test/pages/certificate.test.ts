@@ -17,14 +17,14 @@ const CHANNELS = [
   { kind: 'github', handleOrDomain: '@shopper', tier: 1 },
 ] as const
 
-test('a certificate page is found by username, DID, tail and key, always with the same content', async (t) => {
+test('a certificate page is found by DID, tail and key with the same content, and by username at the DID', async (t) => {
   const service = await startTestService(t)
   const key = newKey()
   const did = await claimAgent(service, await service.operator.addVerifiedOwner(), key)
   await giveProfile(service, did, { username: 'shopper' })
   await untilLogged(service, 1)
   const pages = new Set<string>()
-  for (const each of ['shopper', did, did.slice(-24), encodeURIComponent(key.publicKey)]) {
+  for (const each of [did, did.slice(-24), encodeURIComponent(key.publicKey)]) {
     const answer = await ask(service, `/agent/${each}`)
     assert.equal(answer.status, 200, answer.text)
     assert.equal(answer.headers.get('content-type'), 'text/html; charset=utf-8')
@@ -33,7 +33,14 @@ test('a certificate page is found by username, DID, tail and key, always with th
   assert.equal(pages.size, 1)
   const [html = ''] = pages
   assert.match(html, /^<!doctype html><html lang="en">/)
-  assert.ok(html.includes(`<link rel="canonical" href="${service.url}/agent/shopper"/>`))
+  assert.ok(html.includes(`<link rel="canonical" href="${service.url}/agent/${did}"/>`))
+  for (const rest of ['', '/badge.svg?style=seal', '/preview.png', '/qr.svg']) {
+    const moved = await ask(service, `/agent/shopper${rest}`)
+    assert.deepEqual(
+      [moved.status, moved.headers.get('location'), moved.headers.get('cache-control')],
+      [302, `/agent/${did}${rest}`, 'no-store'],
+    )
+  }
 })
 
 test('an active certificate shows the owner, the assurance of their verification and the reasons of the grade', async (t) => {
@@ -45,15 +52,14 @@ test('an active certificate shows the owner, the assurance of their verification
   const profile = { username: 'shopper', displayName: 'Shopper', description: 'Buys things.' }
   await giveProfile(service, did, { ...profile, channels: CHANNELS })
 
-  const { text: html } = await ask(service, '/agent/shopper')
+  const { text: html } = await ask(service, `/agent/${did}`)
 
   const text = textOf(html)
   for (const each of [
     'Active This certificate is valid.',
-    'Guild of Agents certifies that this agent holds the key below.',
-    'Ada Lovelace is its owner’s self-declared name.',
-    'In person verified the owner’s identity with high assurance, but that does not verify this name.',
-    'Self-declared name Ada Lovelace @ada',
+    'Its owner calls themselves “ Ada Lovelace ”. This name is not verified. In person verified',
+    'Reachable at shopper.example and 1 more.',
+    'Self-declared name “ Ada Lovelace ” @ada',
     'In person, high assurance',
     'Why the grade is A',
     'Domain: shopper.example, last checked on',
@@ -68,6 +74,8 @@ test('an active certificate shows the owner, the assurance of their verification
   ]) {
     assert.ok(text.includes(each), `${each}\n${text}`)
   }
+  assert.match(text, /In person verified their identity in [A-Z]\w+ 20\d\d, with high assurance\./)
+  assert.match(text, /Active since [A-Z]\w+ 20\d\d\. Reachable/)
   const thumbprint = keyThumbprint(Buffer.from(key.publicKey, 'base64'))
   assert.ok(text.replaceAll(' ', '').includes(thumbprint))
   assert.doesNotMatch(text, /agentId|\bmain\b/, 'the label is the owner’s own')
@@ -86,9 +94,13 @@ test('expired verifications are not shown, and missing ones are named as missing
   const text = textOf((await ask(service, `/agent/${did}`)).text)
   assert.doesNotMatch(text, /old\.example/)
   assert.match(text, /This agent has no verified channel/)
-  assert.match(text, /Reachability No verified channel\./)
+  assert.match(text, /Reachability 0 of 2 No verified channel\./)
   assert.match(text, /No current identity verification\./)
-  assert.match(text, /Ada is its owner’s self-declared name\. No identity verification backs it/)
+  assert.match(
+    text,
+    /Its owner calls themselves “ Ada ”\. Nobody has verified this name or their identity\./,
+  )
+  assert.match(text, /It has no verified address\./)
   assert.match(text, /Why the grade is E/)
 })
 
@@ -96,7 +108,7 @@ test('an owner verified with a low-assurance account is not shown as having prov
   const service = await startTestService(t)
   const did = await claimAgent(service, await service.operator.addVerifiedOwner('ada', 'low'))
   const text = textOf((await ask(service, `/agent/${did}`)).text)
-  assert.match(text, /with low assurance, but that does not verify this name/)
+  assert.match(text, /This name is not verified\..*, with low assurance\./)
   assert.doesNotMatch(text, /has proved/)
 })
 

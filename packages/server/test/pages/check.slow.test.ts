@@ -60,7 +60,7 @@ test('the check page finds an agent by username, DID, tail, did:web, key and pag
 test('the check page distinguishes unknown agents, other deployments and unreadable input', async (t) => {
   const service = await startTestService(t)
   const cases: [string, RegExp][] = [
-    ['nobody', /Unknown agent.*proves nothing/],
+    ['nobody', /No agent has this username.*proves nothing/],
     ['1'.repeat(24), /Unknown agent/],
     [newKey().publicKey, /Unknown agent/],
     ['not a name!', /Not an agent/],
@@ -175,7 +175,7 @@ test('the check page says why a signature proves nothing', async (t) => {
     ['no challenge', { ...good, challenge: '' }, /A challenge is not empty/],
     ['a NUL', { ...good, challenge: 'a\0b' }, /without U\+0000/],
     ['a small-order key', { ...good, agent: `AQ${'A'.repeat(41)}=` }, /not a valid Ed25519 key/],
-    ['an unknown agent', { ...good, agent: 'nobody' }, /Unknown agent/],
+    ['an unknown agent', { ...good, agent: 'nobody' }, /No agent has this username/],
     ['no agent', { ...good, agent: '' }, /Not an agent/],
     ['nothing', {}, /Not an agent/],
     ['a token for an agent', { ...good, agent: claim.slice(0, 43) }, /That is a claim token/],

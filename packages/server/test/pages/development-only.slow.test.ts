@@ -4,6 +4,7 @@ import type { AgentObject, Card, CompactCard } from '@countersign/protocol'
 import sharp from 'sharp'
 import { jsonOf } from '../../../../test/support/answer.ts'
 import { ask } from '../../../../test/support/ask.ts'
+import { publishName } from '../../../../test/support/publish-name.ts'
 import { claimAgent, startTestService, type TestService } from '../../../../test/support/service.ts'
 import { signInNewcomer, verifyIdentity } from '../../../../test/support/verify-identity.ts'
 import { metaOf, textOf } from './support/html.ts'
@@ -58,10 +59,30 @@ test('an assurance level is not repeated, and two years end on the same day of t
   const text = textOf((await ask(service, `/agent/${did}`)).text)
   const [, evidence = ''] = /Owner verification (.*?), verified on/.exec(text) ?? []
   assert.equal(evidence.match(/assurance/g)?.length, 1, evidence)
-  assert.match(text, /Strongest identity verification .* \(counts for the grade\)/)
   const [, day, month, year] =
-    /Verified on (\d+) (\w+) (\d+) Valid until \1 \2 (?=\d)/.exec(text) ?? []
-  assert.ok(text.includes(`Valid until ${day} ${month} ${Number(year) + 2}`), text)
+    /Verified on (\d+) (\w+) (\d+), valid until \1 \2 (?=\d)/.exec(text) ?? []
+  assert.ok(text.includes(`valid until ${day} ${month} ${Number(year) + 2}`), text)
+})
+
+test('a certificate for development says first that it is a test, and has neither a grade nor a verified name', async (t) => {
+  const service = await startTestService(t)
+  const owner = await signInNewcomer(service)
+  await verifyIdentity(service, owner, 'dev-high', 'Ada')
+  const did = await claimAgent(service, owner.ownerId)
+  await publishName(service, owner.ownerId, 'Ada Lovelace', did)
+  const { text: html } = await ask(service, `/agent/${did}`)
+  assert.match(
+    textOf(html.slice(html.indexOf('<main'))),
+    /^ ?Development only This is a test\. Nobody checked who owns this agent\. Its owner calls themselves “ A newcomer ”\. Nobody has verified this name or their identity\./,
+  )
+  assert.match(html, /<h1[^>]*>Development only<\/h1>/)
+  assert.match(html, /aria-label="Development only"[^>]*>.*?>DEV<\/text>/s)
+  assert.doesNotMatch(html, /This certificate is valid|name verified by|>Verified name</)
+  assert.match(metaOf(html, 'title'), /^DEVELOPMENT ONLY: agent named /)
+  for (const style of ['flat', 'seal']) {
+    const badge = (await ask(service, `/agent/${did}/badge.svg?style=${style}`)).text
+    assert.match(badge, style === 'seal' ? />DEV</ : />development only</)
+  }
 })
 
 test('a real verification carries no such mark', async (t) => {
@@ -79,7 +100,7 @@ test('the preview image of a verification for development has the amber mark, th
   await verifyIdentity(service, owner, 'dev-high', 'Ada')
   const marked = await claimAgent(service, owner.ownerId)
   const plain = await claimAgent(service, await service.operator.addVerifiedOwner('ada', 'high'))
-  assert.ok((await amberPixels(service, marked)) > 1000)
+  assert.ok((await amberPixels(service, marked)) > 10_000, 'frame, seal and words')
   assert.equal(await amberPixels(service, plain), 0)
 })
 

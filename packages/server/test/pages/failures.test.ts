@@ -27,8 +27,12 @@ test('a browser that requests an unknown address gets an error page', async (t) 
   const service = await startTestService(t)
   const cases: [string, number, RegExp][] = [
     ['/nowhere', 404, /Page not found/],
-    ['/agent/nobody-here', 404, /No such certificate.*proves nothing/],
-    [`/agent/${'1'.repeat(24)}`, 404, /No such certificate/],
+    [
+      '/agent/nobody-here',
+      404,
+      /No certificate at this address.*No agent has this username.*proves nothing/,
+    ],
+    [`/agent/${'1'.repeat(24)}`, 404, /No certificate at this address/],
     ['/agent/%20', 400, /Not an agent/],
     ['/%ff', 400, /Invalid address/],
     ['/assets/nothing.css', 404, /Page not found/],

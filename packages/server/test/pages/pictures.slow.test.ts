@@ -35,7 +35,6 @@ test('a badge shows the certificate status in text and colour, and follows a cha
   assert.match(await badge(''), /Guild &amp; Co.*active · C/)
   assert.equal(await badge('?style=flat'), await badge(''))
   assert.match(await badge('?style=seal'), /Shopper.*Active · Guild &amp; Co/)
-  assert.equal(await badge(''), (await ask(service, '/agent/shopper/badge.svg')).text)
   for (const style of ['', '?style=seal']) assert.ok((await badge(style)).includes(GREEN))
 
   for (const [status, colour] of [
@@ -67,7 +66,7 @@ test('a badge is self-contained, and an unknown style is refused', async (t) => 
   }
   const answer = await ask(service, `/agent/${did}/badge.svg?style=round`)
   assertRefused(answer, 400, 'VALIDATION_ERROR', /flat or seal/)
-  assertRefused(await ask(service, '/agent/nobody/badge.svg'), 404, 'NOT_FOUND')
+  assertRefused(await ask(service, `/agent/${'1'.repeat(24)}/badge.svg`), 404, 'NOT_FOUND')
 })
 
 test('a preview image has 1200 by 630 pixels and differs by status', async (t) => {
@@ -153,6 +152,5 @@ test('a QR code is an inert SVG with the URL of the certificate', async (t) => {
   assert.match(before.text, /^<svg/)
   await giveProfile(service, did, { username: 'shopper' })
   const after = await ask(service, `/agent/${did}/qr.svg`)
-  assert.notEqual(after.text, before.text)
-  assert.equal((await ask(service, '/agent/shopper/qr.svg')).text, after.text)
+  assert.equal(after.text, before.text, 'the DID, whatever the username')
 })

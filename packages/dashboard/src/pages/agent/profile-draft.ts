@@ -58,11 +58,7 @@ function descriptionError(text: string): string | null {
 }
 
 /** @returns the agent with the change applied, for the preview */
-export function withPatch(
-  agent: OwnerAgent,
-  patch: AgentPatch | null,
-  { did, baseUrl }: { readonly did: string; readonly baseUrl: string },
-): OwnerAgent {
+export function withPatch(agent: OwnerAgent, patch: AgentPatch | null, did: string): OwnerAgent {
   if (patch === null) return agent
   const profile = { ...agent.profile, ...patch }
   const { displayName, username, description } = profile
@@ -72,6 +68,5 @@ export function withPatch(
     displayName: displayName ?? username ?? `Agent ${did.slice(-24, -18)}`,
     username,
     description: description ?? '',
-    certificateUrl: `${baseUrl}/agent/${username ?? did}`,
   }
 }

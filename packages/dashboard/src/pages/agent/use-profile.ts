@@ -10,7 +10,7 @@ import { type ProfileDraft, patchOf, textOf, validateProfile, withPatch } from '
 
 /** State of the profile form. */
 export function useProfile(did: string, agent: OwnerAgent) {
-  const { shortName, baseUrl } = useService()
+  const { shortName } = useService()
   const cache = useAgentCache(did)
   const [draft, setDraft] = useState<ProfileDraft>({})
   const [usernameRefusal, setUsernameRefusal] = useState<string | null>(null)
@@ -18,7 +18,7 @@ export function useProfile(did: string, agent: OwnerAgent) {
   // A draft cannot be saved once the agent is revoked.
   const patch = agent.status === 'revoked' ? null : patchOf(agent, draft)
   const errors = validateProfile(text, shortName)
-  const preview = withPatch(agent, patch, { did, baseUrl })
+  const preview = withPatch(agent, patch, did)
 
   const saving = useAction(async () => {
     if (patch === null || Object.keys(errors).length > 0) return

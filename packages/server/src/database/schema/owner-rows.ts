@@ -43,6 +43,8 @@ export interface IdentityVerificationRow {
 export interface ReleasedUsernameRow {
   /** Keyed hash of the namespace and the skeleton, so that names of deleted accounts are not stored. */
   hash: Uint8Array
+  /** Keyed hash of the namespace and the username itself. */
+  exact_hash: Uint8Array
   /** The previous owner; of an agent's username, the owner of the agent. 0: deleted since. */
   owner_id: number
   available_at: number

@@ -35,7 +35,7 @@ export interface SimulatedAgent {
 
 /** Why a text names no agent. `unknown-name`: a name or key that no agent has, from which no DID follows. */
 export type AgentFault =
-  | Exclude<AgentCheck, { kind: 'found' | 'unknown' }>
+  | Exclude<AgentCheck, { kind: 'found' | 'unknown' | 'free' }>
   | { readonly kind: 'unknown-name' }
 
 /**
@@ -91,6 +91,7 @@ async function findSimulatedAgent(
     const { tail, profile } = check.view.agent
     return { did: didOfAgent(site, tail), keySequence: profile.keySequence, isSample: false }
   }
+  if (check.kind === 'free') return { kind: 'unknown-name' }
   if (check.kind !== 'unknown') return check
   const tail = parseDidOrTail(site.naming, text)
   return tail === null

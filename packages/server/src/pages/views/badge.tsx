@@ -1,5 +1,5 @@
 import type { AgentStatus } from '@countersign/protocol'
-import { SEAL_EDGE, STATUS_WORDS } from '@countersign/ui'
+import { formatDay, SEAL_EDGE, STATUS_WORDS } from '@countersign/ui'
 import type { ReactNode } from 'react'
 import { renderToStaticMarkup } from 'react-dom/server'
 import type { Certificate } from '../certificate.ts'
@@ -15,6 +15,8 @@ const COLOURS: Readonly<Record<AgentStatus, string>> = {
   revoked: '#a8201a',
 }
 
+const NOBODY = '#55594f'
+
 const FONT = 'Inter, Verdana, DejaVu Sans, Helvetica, Arial, sans-serif'
 
 /** A self-contained SVG badge for other sites. */
@@ -25,6 +27,21 @@ export function badgeSvg(
 ): string {
   const Badge = style === 'flat' ? FlatBadge : SealBadge
   return renderToStaticMarkup(<Badge context={context} certificate={certificate} />)
+}
+
+/**
+ * The badge of a username that no agent has, also one that was given up: a site that embeds it shows no broken image, and no
+ * certificate either.
+ */
+export function freeNameBadgeSvg(
+  context: PageContext,
+  givenUpOn: string | null,
+  style: BadgeStyle,
+): string {
+  const standing =
+    givenUpOn === null ? 'no agent has this name' : `name given up on ${formatDay(givenUpOn)}`
+  const Badge = style === 'flat' ? Flat : Empty
+  return renderToStaticMarkup(<Badge context={context} standing={standing} colour={NOBODY} />)
 }
 
 interface BadgeProps {
@@ -47,18 +64,26 @@ function colourOf({ agent }: Certificate): string {
 }
 
 function FlatBadge({ context, certificate }: BadgeProps) {
+  return (
+    <Flat context={context} standing={badgeLabel(certificate)} colour={colourOf(certificate)} />
+  )
+}
+
+interface PlainBadgeProps {
+  readonly context: PageContext
+  readonly standing: string
+  readonly colour: string
+}
+
+function Flat({ context, standing, colour }: PlainBadgeProps) {
   const label = clipped(xmlText(context.serviceName), 32)
-  const standing = badgeLabel(certificate)
   const left = textWidth(label, 11) + 16
   const right = textWidth(standing, 11) + 16
   const width = left + right
   return (
     <Picture width={width} height={20} title={`${label}: ${standing}`}>
       <rect width={width} height="20" rx="4" fill="#3a403a" />
-      <path
-        d={`M${left} 0h${right - 4}a4 4 0 0 1 4 4v12a4 4 0 0 1-4 4H${left}z`}
-        fill={colourOf(certificate)}
-      />
+      <path d={`M${left} 0h${right - 4}a4 4 0 0 1 4 4v12a4 4 0 0 1-4 4H${left}z`} fill={colour} />
       <g fill="#fff" fontFamily={FONT} fontSize="11">
         <text x="8" y="14" textLength={left - 16}>
           {label}
@@ -99,17 +124,17 @@ function SealBadge({ context, certificate }: BadgeProps) {
         <circle r="37" strokeWidth="1.5" />
         {agent.status === 'revoked' && <path d="M-46 34 46-34" strokeWidth="9" />}
         <text
-          y="16"
+          y={agent.developmentOnly ? 9 : 16}
           textAnchor="middle"
           fontFamily={FONT}
-          fontSize="45"
+          fontSize={agent.developmentOnly ? 25 : 45}
           fontWeight="700"
           fill={colour}
           stroke={agent.status === 'revoked' ? '#fff' : 'none'}
           strokeWidth="14"
           paintOrder="stroke"
         >
-          {grade.grade}
+          {agent.developmentOnly ? 'DEV' : grade.grade}
         </text>
       </g>
       <g fontFamily={FONT}>
@@ -132,6 +157,35 @@ function SealBadge({ context, certificate }: BadgeProps) {
           fill={colour}
           textLength={textWidth(standing, 12)}
         >
+          {standing}
+        </text>
+      </g>
+    </Picture>
+  )
+}
+
+/** The seal style without a certificate: no seal. */
+function Empty({ context, standing, colour }: PlainBadgeProps) {
+  const label = clipped(xmlText(context.serviceName), 24)
+  const width = Math.max(textWidth(label, 15), textWidth(standing, 12)) + 36
+  return (
+    <Picture width={width} height={56} title={`${label}: ${standing}`}>
+      <rect
+        x=".75"
+        y=".75"
+        width={width - 1.5}
+        height="54.5"
+        rx="9"
+        fill="#fff"
+        stroke={colour}
+        strokeWidth="1.5"
+        strokeDasharray="5 4"
+      />
+      <g fontFamily={FONT} fontWeight="600" fill={colour}>
+        <text x="18" y="25" fontSize="15" textLength={textWidth(label, 15)}>
+          {label}
+        </text>
+        <text x="18" y="43" fontSize="12" textLength={textWidth(standing, 12)}>
           {standing}
         </text>
       </g>

@@ -64,6 +64,33 @@ export function showCurrentPage(document: Page): void {
   })
 }
 
+/** The part of the DOM that `openLinkedFold` uses. */
+interface FoldingPage {
+  addEventListener(type: 'DOMContentLoaded', listener: () => void): void
+  getElementById(id: string): Target | null
+}
+interface Target {
+  closest(selectors: string): { open: boolean } | null
+  scrollIntoView(): void
+}
+interface Window {
+  readonly location: { readonly hash: string }
+  addEventListener(type: 'hashchange', listener: () => void): void
+}
+
+/** Opens the fold that a link leads into, in browsers that do not do so themselves. */
+export function openLinkedFold(document: FoldingPage, window: Window): void {
+  const open = () => {
+    const target = document.getElementById(window.location.hash.slice(1))
+    const fold = target?.closest('details')
+    if (!target || !fold || fold.open) return
+    fold.open = true
+    target.scrollIntoView()
+  }
+  document.addEventListener('DOMContentLoaded', open)
+  window.addEventListener('hashchange', open)
+}
+
 /**
  * The only script of the public pages, which work without it. It runs before the page is painted. The declarations replace
  * the DOM types, which the service is compiled without.
@@ -72,7 +99,8 @@ const { document, navigator, localStorage, fetch } = globalThis as unknown as {
   document: Parameters<typeof enableCopying>[0] &
     Parameters<typeof enableThemeButton>[0] &
     Parameters<typeof enableTrying>[0] &
-    Parameters<typeof showCurrentPage>[0]
+    Parameters<typeof showCurrentPage>[0] &
+    Parameters<typeof openLinkedFold>[0]
   navigator: { clipboard: Parameters<typeof enableCopying>[1] }
   localStorage: Parameters<typeof enableThemeButton>[1]
   fetch: Parameters<typeof enableTrying>[1]
@@ -82,3 +110,4 @@ enableThemeButton(document, localStorage)
 enableCopying(document, navigator.clipboard)
 enableTrying(document, fetch)
 showCurrentPage(document)
+openLinkedFold(document, globalThis as unknown as Parameters<typeof openLinkedFold>[1])

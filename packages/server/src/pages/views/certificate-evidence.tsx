@@ -3,6 +3,7 @@ import { Day, KeyValue } from '@countersign/ui'
 import type { ReactNode } from 'react'
 import { ASSURANCE_WORDS, TIER_WORDS } from '../../agents/wording.ts'
 import type { Certificate, CertifiedChannel } from '../certificate.ts'
+import { Quoted } from './quoted.tsx'
 import { Clause } from './sheet.tsx'
 
 export interface EvidenceProps {
@@ -10,55 +11,62 @@ export interface EvidenceProps {
 }
 
 /** The owner and their identity verification. */
-export function OwnerClause({ certificate: { agent, verification } }: EvidenceProps) {
+export function OwnerClause({ certificate: { agent, verification, verifiedName } }: EvidenceProps) {
   const { owner, ownerName } = agent
   return (
     <Clause id="owner" title="Owner">
-      {owner === null ? (
+      {owner === null && (
         <p>The owner has deleted their account, which revoked all their agents.</p>
-      ) : (
-        <dl className="grid gap-x-8 gap-y-4 sm:grid-cols-2">
-          {ownerName?.verified && (
-            <KeyValue name="Verified name">
-              {ownerName.verified.name}
-              <span className="block text-sm text-soft">
-                Verified by {ownerName.verified.label} on <Day at={ownerName.verified.verifiedAt} />
-              </span>
-            </KeyValue>
-          )}
+      )}
+      <dl className="grid grid-cols-[repeat(auto-fit,minmax(min(100%,12rem),1fr))] gap-x-6 gap-y-3">
+        {verifiedName !== null && (
+          <KeyValue name="Verified name">
+            <bdi>{verifiedName.name}</bdi>
+            <span className="block text-sm text-soft">
+              Verified by {verifiedName.label} on <Day at={verifiedName.verifiedAt} />
+            </span>
+          </KeyValue>
+        )}
+        {verifiedName === null && ownerName?.verified && (
+          <KeyValue name="Name entered in the test">
+            <Quoted>{ownerName.verified.name}</Quoted>
+            <span className="block text-sm text-soft">
+              {ownerName.verified.label}: nobody checked it
+            </span>
+          </KeyValue>
+        )}
+        {owner !== null && (
           <KeyValue name="Self-declared name">
-            {owner.displayName} <span className="text-soft">@{owner.username}</span>
+            <Quoted>{owner.displayName}</Quoted>{' '}
+            <span className="text-soft">@{owner.username}</span>
             {ownerName?.changedAt && (
               <span className="block text-sm text-warn">
                 Changed on <Day at={ownerName.changedAt} />
               </span>
             )}
           </KeyValue>
-        </dl>
-      )}
-      {verification === null ? (
+        )}
+        {verification !== null && (
+          <KeyValue name="Identity verification">
+            {verification.label}
+            <span className="block text-sm text-soft">
+              {agent.developmentOnly
+                ? 'Development only. '
+                : `${capitalised(ASSURANCE_WORDS[verification.assurance])}. `}
+              Verified on <Day at={verification.verifiedAt} />,{' '}
+              {verification.expiresAt === null ? (
+                'does not expire'
+              ) : (
+                <>
+                  valid until <Day at={verification.expiresAt} />
+                </>
+              )}
+            </span>
+          </KeyValue>
+        )}
+      </dl>
+      {verification === null && owner !== null && (
         <p>No current identity verification. The name above is not verified.</p>
-      ) : (
-        <dl className="grid gap-x-8 gap-y-4 sm:grid-cols-2">
-          <KeyValue name="Strongest identity verification">
-            {verification.label} <span className="text-soft">(counts for the grade)</span>
-          </KeyValue>
-          <KeyValue name="Assurance level">
-            {agent.developmentOnly
-              ? 'None: development only'
-              : capitalised(ASSURANCE_WORDS[verification.assurance])}
-          </KeyValue>
-          <KeyValue name="Verified on">
-            <Day at={verification.verifiedAt} />
-          </KeyValue>
-          <KeyValue name="Valid until">
-            {verification.expiresAt === null ? (
-              'Does not expire'
-            ) : (
-              <Day at={verification.expiresAt} />
-            )}
-          </KeyValue>
-        </dl>
       )}
     </Clause>
   )
@@ -69,14 +77,12 @@ export function GradeClause({
   certificate: { agent, grade, verification, strongestChannel: channel },
 }: EvidenceProps) {
   return (
-    <Clause id="grade" title={`Why the grade is ${grade.grade}`}>
-      {agent.status !== 'active' && (
-        <p>
-          The grade of a {agent.status} certificate is always E. The evidence is shown for
-          reference:
-        </p>
-      )}
-      <ol className="divide-y divide-line rounded-lg border border-line">
+    <Clause
+      id="grade"
+      title={`${agent.developmentOnly ? 'Why the grade of this test' : 'Why the grade'} is ${grade.grade}`}
+    >
+      {agent.status !== 'active' && <p>The grade of a {agent.status} certificate is always E.</p>}
+      <ol className="space-y-3">
         <Question name="Owner verification" points={grade.points.identity}>
           {verification === null ? (
             'The owner’s identity is not verified.'
@@ -100,8 +106,7 @@ export function GradeClause({
       </ol>
       {grade.next !== null && <p>To raise the grade: {grade.next.step}</p>}
       <p className="text-sm/6 text-soft">
-        Each of the two scores has up to two points: four points are an A, none an E. You can
-        recompute the grade from this evidence (grade policy {grade.policyVersion}).
+        Four points are an A, none an E (grade policy {grade.policyVersion}).
       </p>
     </Clause>
   )
@@ -115,15 +120,15 @@ interface QuestionProps {
 
 function Question({ name, points, children }: QuestionProps) {
   return (
-    <li className="flex flex-wrap items-baseline justify-between gap-x-6 gap-y-1 px-4 py-3">
-      <p className="min-w-0 flex-1 basis-64 wrap-anywhere">
-        <span className="block font-medium">{name}</span>
-        <span className="text-soft">{children}</span>
+    <li className="wrap-anywhere">
+      <p className="flex flex-wrap items-baseline justify-between gap-x-6 font-medium">
+        {name}
+        <span className="flex items-center gap-2 whitespace-nowrap">
+          <PointDots points={points} />
+          {points} of 2
+        </span>
       </p>
-      <p className="flex items-center gap-2 font-medium whitespace-nowrap">
-        <PointDots points={points} />
-        {points} of 2
-      </p>
+      <p className="text-soft">{children}</p>
     </li>
   )
 }
@@ -156,16 +161,11 @@ export function ChannelsClause({ certificate: { channels } }: EvidenceProps) {
           account or a domain, that account or domain is not verified here.
         </p>
       ) : (
-        <>
-          <ul className="divide-y divide-line rounded-lg border border-line">
-            {channels.map((each) => (
-              <Channel key={`${each.label} ${each.handleOrDomain}`} channel={each} />
-            ))}
-          </ul>
-          <p className="text-sm/6 text-soft">
-            Each channel is checked regularly. A channel that can no longer be verified is removed.
-          </p>
-        </>
+        <ul className="space-y-3">
+          {channels.map((each) => (
+            <Channel key={`${each.label} ${each.handleOrDomain}`} channel={each} />
+          ))}
+        </ul>
       )}
     </Clause>
   )
@@ -174,24 +174,23 @@ export function ChannelsClause({ certificate: { channels } }: EvidenceProps) {
 function Channel({ channel }: { readonly channel: CertifiedChannel }) {
   const { label, proves, handleOrDomain, link, tier, checkedAt } = channel
   return (
-    <li className="space-y-0.5 px-4 py-3">
+    <li>
       <p className="font-medium wrap-anywhere">
         {label}:{' '}
         {link === null ? (
-          handleOrDomain
+          <bdi>{handleOrDomain}</bdi>
         ) : (
           <a
             href={link}
             rel="nofollow noopener"
             className="text-accent underline underline-offset-4 hover:text-accent-strong"
           >
-            {handleOrDomain}
+            <bdi>{handleOrDomain}</bdi>
           </a>
         )}
       </p>
-      {proves !== null && <p>{proves}</p>}
       <p className="text-sm/6 text-soft">
-        {TIER_WORDS[tier]}. Last checked on <Day at={checkedAt} />
+        {proves} {TIER_WORDS[tier]}. Last checked on <Day at={checkedAt} />
       </p>
     </li>
   )

@@ -1,8 +1,9 @@
 import type { AgentStatus } from '@countersign/protocol'
 import { Day, GradeMark, STATUS_WORDS, StatusIcon } from '@countersign/ui'
 import type { ReactNode } from 'react'
-import { reasonWords, VERDICTS } from '../../agents/wording.ts'
+import { VERDICTS } from '../../agents/wording.ts'
 import type { Certificate } from '../certificate.ts'
+import { Answer } from './certificate-answer.tsx'
 import type { PageContext } from './page-context.ts'
 import { pathOf } from './page-context.ts'
 
@@ -22,136 +23,145 @@ interface CertificateFaceProps extends FaceProps {
   readonly sampleBand?: ReactNode
 }
 
-/** The head of a certificate: status, names and a summary. */
+/** The first screen of a certificate: its status, who runs the agent, the agent, the seal, and what to do next. */
 export function CertificateFace({ context, certificate, sampleBand }: CertificateFaceProps) {
-  const { agent, grade } = certificate
-  const { status } = agent
+  const { agent } = certificate
+  const isSample = sampleBand !== undefined
+  const isTest = agent.developmentOnly === true
   return (
     <>
-      {sampleBand ?? <StatusBand status={status} />}
-      {agent.developmentOnly && <DevelopmentBand />}
-      <div className="grid grid-cols-[1fr_auto] items-center gap-x-6 gap-y-6 px-5 py-8 sm:grid-cols-[auto_minmax(0,1fr)_auto] sm:gap-x-7 sm:px-10 sm:py-12">
-        <img
-          src={pathOf(agent.avatarUrl)}
-          alt=""
-          width="112"
-          height="112"
-          className={`size-24 shrink-0 rounded-2xl sm:size-28 bg-sunken object-cover ${status === 'active' ? '' : 'opacity-60 grayscale'}`}
-        />
-        <div className="order-1 col-span-2 min-w-0 sm:order-none sm:col-span-1">
-          <p className="text-base text-soft">
-            Certificate of a software agent. Self-declared name:
+      {sampleBand ?? <Bands status={agent.status} isTest={isTest} />}
+      <div className="space-y-5 px-5 py-5 sm:space-y-7 sm:px-10 sm:py-8">
+        <p className="max-w-3xl text-xl/7 font-medium text-pretty wrap-anywhere sm:text-2xl/9">
+          <Answer certificate={certificate} />
+        </p>
+        <Agent context={context} certificate={certificate} isTitle={!isTest} />
+        {agent.status === 'active' && !isSample && (
+          <a
+            href={`/check?agent=${agent[context.site.naming.didField]}`}
+            className="flex min-h-12 items-center justify-center rounded-lg bg-accent px-3 py-2 text-center text-[0.9375rem] font-semibold sm:px-6 sm:text-base text-on-accent hover:bg-accent-strong sm:inline-flex"
+          >
+            Is this the agent I am talking to?
+          </a>
+        )}
+        <History certificate={certificate} />
+        {agent.description !== '' && (
+          <p className="max-w-3xl whitespace-pre-line text-pretty wrap-anywhere">
+            <span className="text-soft">Described by its owner: </span>
+            <bdi>{agent.description}</bdi>
           </p>
-          <h1 className="text-4xl/11 font-bold tracking-tight text-balance wrap-anywhere sm:text-5xl/14">
-            {agent.displayName}
-          </h1>
-          {agent.username !== null && (
-            <p className="text-lg text-soft wrap-anywhere">@{agent.username}</p>
-          )}
-        </div>
-        <GradeMark
-          grade={grade.grade}
-          status={status}
-          size="large"
-          seed={agent[context.site.naming.didField]}
-        />
-        <div className="order-2 col-span-2 max-w-3xl space-y-5 sm:col-span-3">
-          <p className="text-xl/8 font-medium text-pretty wrap-anywhere sm:text-2xl/9">
-            {sampleBand === undefined ? (
-              <Statement context={context} certificate={certificate} />
-            ) : (
-              'On a real certificate, this sentence says who owns the agent and whether the name is verified.'
-            )}
-          </p>
-          {agent.description !== '' && (
-            <p className="text-lg/8 whitespace-pre-line text-pretty wrap-anywhere">
-              <span className="text-soft">Description by its owner: </span>
-              {agent.description}
-            </p>
-          )}
-        </div>
+        )}
       </div>
     </>
   )
 }
 
-/** Next to the status, so that nobody takes a certificate from a developer's machine for a real one. */
-function DevelopmentBand() {
+interface BandsProps {
+  readonly status: AgentStatus
+  readonly isTest: boolean
+}
+
+/** What the certificate is worth, in words and colour. A test says so first, unless it is no longer valid either. */
+function Bands({ status, isTest }: BandsProps) {
+  if (!isTest) return <StatusBand status={status} />
   return (
-    <p className="border-t border-line bg-warn-wash px-5 py-4 text-base text-warn sm:px-10 sm:text-lg">
-      <strong className="font-bold">Development only.</strong> The owner was verified by a provider
-      for development, which accepts any name. Do not rely on it.
-    </p>
+    <>
+      {status !== 'active' && <StatusBand status={status} />}
+      <div className="bg-warn-wash px-5 py-4 text-warn wrap-anywhere sm:px-10">
+        <h1 className="text-2xl/8 font-bold tracking-tight sm:text-3xl/9">Development only</h1>
+        <p>This is a test. Nobody checked who owns this agent.</p>
+      </div>
+    </>
   )
 }
 
-function StatusBand({ status }: { readonly status: AgentStatus }) {
+function StatusBand({ status }: Pick<BandsProps, 'status'>) {
   return (
-    <div className={`flex items-center gap-4 px-5 py-5 sm:gap-5 sm:px-10 sm:py-6 ${BANDS[status]}`}>
-      <StatusIcon status={status} className="size-12 shrink-0 sm:size-14" />
-      <p className="min-w-0">
-        <strong className="block text-3xl/9 font-bold tracking-tight sm:text-4xl/10">
+    <div
+      role={status === 'active' ? undefined : 'alert'}
+      className={`flex items-center gap-3 px-5 py-3 sm:px-10 sm:py-4 ${BANDS[status]}`}
+    >
+      <StatusIcon
+        status={status}
+        className={status === 'active' ? 'size-9 shrink-0' : 'size-12 shrink-0'}
+      />
+      <p className="min-w-0 wrap-anywhere">
+        <strong
+          className={`block font-bold tracking-tight ${status === 'active' ? 'text-xl/6' : 'text-3xl/9'}`}
+        >
           {STATUS_WORDS[status]}
         </strong>
-        <span className="text-base sm:text-lg">{VERDICTS[status]}</span>
+        {VERDICTS[status]}
       </p>
     </div>
   )
 }
 
-/** The certificate in one or two sentences. */
-function Statement({ context, certificate }: FaceProps): ReactNode {
-  const { agent } = certificate
-  if (agent.status === 'suspended') {
-    return (
-      <>
-        It has been suspended since <Day at={agent.statusChangedAt} />
-        <Reason of={agent.statusReason} />. Do not rely on this agent until its certificate is
-        active again.
-      </>
-    )
-  }
-  if (agent.status === 'revoked') {
-    return (
-      <>
-        It was revoked on <Day at={agent.statusChangedAt} />
-        <Reason of={agent.statusReason} />. Do not trust anyone who shows it. A revoked certificate
-        never becomes valid again.
-      </>
-    )
-  }
+interface AgentProps extends FaceProps {
+  /** Whether the name of the agent is the heading of the page. */
+  readonly isTitle: boolean
+}
+
+function Agent({ context, certificate: { agent, grade }, isTitle }: AgentProps) {
+  const { status, username } = agent
+  const Heading = isTitle ? 'h1' : 'h2'
   return (
-    <>
-      {context.serviceName} certifies that this agent holds the key below.{' '}
-      <Backing certificate={certificate} />
-    </>
+    <div className="flex flex-wrap items-center gap-x-4 gap-y-3 sm:gap-x-6">
+      <img
+        src={pathOf(agent.avatarUrl)}
+        alt=""
+        width="96"
+        height="96"
+        className={`hidden size-24 rounded-2xl bg-sunken object-cover sm:block ${status === 'active' ? '' : 'opacity-60 grayscale'}`}
+      />
+      <div className="min-w-0 flex-1 basis-32">
+        <p className="text-sm text-soft">Agent, by its self-declared name</p>
+        <Heading className="text-2xl/8 font-bold tracking-tight text-balance wrap-anywhere sm:text-4xl/11">
+          <bdi>{agent.displayName}</bdi>
+        </Heading>
+        {username !== null && <p className="text-soft wrap-anywhere">@{username}</p>}
+      </div>
+      <GradeMark
+        grade={grade.grade}
+        status={status}
+        developmentOnly={agent.developmentOnly}
+        size="large"
+        seed={agent[context.site.naming.didField]}
+      />
+    </div>
   )
 }
 
-function Backing({ certificate: { agent, verification } }: Pick<FaceProps, 'certificate'>) {
-  const { owner, ownerName } = agent
-  if (owner === null) return 'Its owner has deleted their account.'
-  // The name does not end the sentence: it may end with a full stop itself.
-  const declared = <>{owner.displayName} is its owner’s self-declared name.</>
-  if (verification === null) return <>{declared} No identity verification backs it.</>
-  const { label, assurance } = verification
-  const verified = ownerName?.verified ?? null
-  if (verified !== null) {
-    return (
-      <>
-        Its owner is {verified.name}, as verified by {verified.label}. {declared}
-      </>
-    )
-  }
+/** What has happened to the certificate, as far as the agent itself shows it: all of it is in the log. */
+function History({ certificate: { agent, recovery } }: Pick<FaceProps, 'certificate'>) {
+  const { status, claimedAt, statusChangedAt, keySequence, keyChangedAt } = agent
+  const events = [
+    { at: keyChangedAt, words: keySequence > 1 && replacedWords(keySequence - 1) },
+    { at: recovery?.startedAt ?? '', words: recovery !== null && 'Key recovery started on' },
+    { at: statusChangedAt, words: statusChangedAt !== claimedAt && STATUS_EVENTS[status] },
+  ]
+  // A time that is only a day can be before the claim, which is always the first event.
+  events.sort((a, b) => (a.at < b.at ? -1 : 1))
   return (
-    <>
-      {declared} {label} verified the owner’s identity
-      {agent.developmentOnly ? ' for development only' : ` with ${assurance} assurance`}, but that
-      does not verify this name.
-    </>
+    <ol aria-label="History" className="flex flex-wrap gap-x-5 gap-y-1 text-sm text-soft">
+      {[{ at: claimedAt, words: 'Claimed on' }, ...events].map(
+        ({ at, words }) =>
+          words !== false && (
+            <li key={words} className="border-l-2 border-line-strong pl-2">
+              {words} <Day at={at} />
+            </li>
+          ),
+      )}
+    </ol>
   )
 }
 
-function Reason({ of: reason }: { readonly of: string | null }) {
-  return reason === null ? null : <> (reason given: {reasonWords(reason)})</>
+const STATUS_EVENTS: Readonly<Record<AgentStatus, string>> = {
+  active: 'Reactivated on',
+  suspended: 'Suspended on',
+  revoked: 'Revoked on',
+}
+
+function replacedWords(times: number): string {
+  return times === 1 ? 'Key replaced on' : `Key replaced ${times} times, last on`
 }

@@ -28,13 +28,6 @@ export function CheckClause({ context, certificate: { agent } }: FaceProps) {
           />
         </Step>
       </ol>
-      <p>
-        Without a terminal:{' '}
-        <a href={`/check?agent=${did}`} className={LINK}>
-          check it on this site
-        </a>
-        . It creates a challenge for this agent.
-      </p>
     </Clause>
   )
 }
@@ -50,9 +43,9 @@ function Step({ title, children }: { readonly title: string; readonly children: 
 
 const LINK = 'text-accent underline underline-offset-4 hover:text-accent-strong'
 
-/** Badge, QR code and links for programs. */
+/** Badge, QR code and address, for the owner. */
 export function ShareClause({ context, certificate: { agent } }: FaceProps) {
-  const { links, certificateUrl } = agent
+  const { certificateUrl } = agent
   const path = pathOf(certificateUrl)
   return (
     <Clause id="share" title="Share">
@@ -68,7 +61,10 @@ export function ShareClause({ context, certificate: { agent } }: FaceProps) {
           />
         </figure>
         <div className="min-w-0 flex-1 basis-80 space-y-4">
-          <p>A badge shows the certificate status. It updates within a minute.</p>
+          <p>
+            Only you see this section. A badge shows the certificate status. It updates within a
+            minute.
+          </p>
           {(['flat', 'seal'] as const).map((style) => (
             <div key={style} className="space-y-2">
               <img
@@ -90,6 +86,15 @@ export function ShareClause({ context, certificate: { agent } }: FaceProps) {
         <p className="text-sm text-soft">Address of this certificate</p>
         <CopyField value={certificateUrl} what="the address" />
       </div>
+    </Clause>
+  )
+}
+
+/** The same agent for programs. */
+export function LinksClause({ certificate: { agent } }: Pick<FaceProps, 'certificate'>) {
+  const { links } = agent
+  return (
+    <Clause id="links" title="For programs">
       <ul className="flex flex-wrap gap-x-7 gap-y-2">
         {[
           { name: 'As JSON', url: links.self },
@@ -118,21 +123,14 @@ function embedCode(serviceName: string, url: string, style: string): string {
 export function SmallPrint({ context, certificate: { agent } }: FaceProps) {
   const { serviceName } = context
   return (
-    <Clause id="meaning" title="Limits of this certificate">
-      <div className="space-y-3 text-sm/6 text-soft">
-        <p>
-          {agent.status === 'active'
-            ? `This certificate states that the owner named here admitted the holder of the key, and how ${serviceName} verified that owner.`
-            : `While it was active, this certificate stated that the owner named here admitted the holder of the key. It no longer does.`}{' '}
-          It does not state that the agent is good, safe or honest.
-        </p>
-        <p>
-          Names, pictures and descriptions are self-declared: owners choose them, and a verified
-          identity does not verify them. {serviceName} stores a name from an identity document only
-          if the owner publishes it; it is then shown as the verified name, with the provider and
-          the date.
-        </p>
-      </div>
+    <Clause id="meaning" title="Limits">
+      <p className="text-sm/6 text-soft">
+        {agent.status === 'active'
+          ? `This certificate states that the owner named here admitted the holder of the key, and how ${serviceName} verified that owner.`
+          : 'While it was active, this certificate stated that the owner named here admitted the holder of the key. It no longer does.'}{' '}
+        It does not state that the agent is good, safe or honest. Owners choose the self-declared
+        names, pictures and descriptions, and a verified identity does not verify them.
+      </p>
     </Clause>
   )
 }

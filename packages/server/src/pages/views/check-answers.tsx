@@ -1,4 +1,4 @@
-import { AgentCard } from '@countersign/ui'
+import { AgentCard, Day } from '@countersign/ui'
 import { VERDICTS } from '../../agents/wording.ts'
 import type { AgentAnswer } from '../check-data.ts'
 import type { SignatureCheck } from '../check-signature.ts'
@@ -44,6 +44,17 @@ function NotFound({ context, answer }: AnswerProps<NotFoundAnswer>) {
         <Verdict tone="revoked" title="Unknown agent">
           {context.serviceName} has not certified this agent. If somebody shows you this name as
           proof, it proves nothing.
+        </Verdict>
+      )
+    case 'free':
+      return (
+        <Verdict tone="revoked" title="No agent has this username">
+          {answer.givenUpOn !== null && (
+            <>
+              It was given up on <Day at={answer.givenUpOn} />.{' '}
+            </>
+          )}
+          If somebody shows you this name as proof, it proves nothing. Ask for the DID of the agent.
         </Verdict>
       )
     case 'elsewhere':

@@ -41,9 +41,9 @@ const LINK = 'text-accent underline underline-offset-4 hover:text-accent-strong'
 function wordsFor({ code, certificate }: Failure): { title: string; advice: string } {
   if (code === 'NOT_FOUND' && certificate) {
     return {
-      title: 'No such certificate',
+      title: 'No certificate at this address',
       advice:
-        'This service has not certified an agent with this name. If somebody sent you this address as proof, it proves nothing. Check the address for typing errors.',
+        'If somebody sent you this address as proof, it proves nothing. Check the address for typing errors, or ask for the DID of the agent.',
     }
   }
   switch (code) {

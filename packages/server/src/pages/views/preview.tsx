@@ -3,6 +3,7 @@ import { rosettesOf, SEAL_EDGE, STATUS_WORDS } from '@countersign/ui'
 import type { ReactElement } from 'react'
 import { drawable } from './drawable.ts'
 import { nameStyle, STYLES } from './preview-styles.ts'
+import { quotable } from './quoted.tsx'
 import { clipped } from './svg-text.ts'
 
 /** The data of a preview image. Equal data gives an equal image, so it is also the cache key. */
@@ -36,25 +37,28 @@ const GROUNDS: Readonly<Record<AgentStatus, string>> = {
 
 /** The preview image of a certificate. If the fonts lack letters of a name, it shows the username or the DID instead. */
 export function previewCard(data: PreviewData): ReactElement {
-  const { status } = data
-  const ink = INKS[status]
+  const { status, developmentOnly } = data
+  // A test looks neither active nor like anything that was checked.
+  const look = status === 'active' && developmentOnly ? 'suspended' : status
+  const ink = INKS[look]
   const name = drawable(data.displayName) ?? plainName(data)
   return (
-    <div style={{ ...STYLES.ground, backgroundColor: GROUNDS[status] }}>
+    <div style={{ ...STYLES.ground, backgroundColor: GROUNDS[look] }}>
       <div style={{ ...STYLES.frame, border: `3px solid ${ink}` }}>
         <div style={{ ...STYLES.inside, border: `1px solid ${ink}` }}>
           <div style={STYLES.sheet}>
             <div style={STYLES.heading}>
               <span>{clipped(drawable(data.serviceName) ?? data.host, 40)}</span>
-              <span>Certificate of a software agent</span>
+              {developmentOnly ? (
+                <span style={STYLES.development}>Development only</span>
+              ) : (
+                <span>Certificate of a software agent</span>
+              )}
             </div>
             <div style={STYLES.middle}>
               <div style={STYLES.names}>
                 <span style={nameStyle(name, status === 'revoked')}>{clipped(name, 60)}</span>
-                <span style={{ ...STYLES.standing, backgroundColor: ink }}>
-                  {status === 'revoked' ? 'REVOKED' : STATUS_WORDS[status]}
-                </span>
-                {data.developmentOnly && <span style={STYLES.development}>Development only</span>}
+                <span style={{ ...STYLES.standing, backgroundColor: ink }}>{standingOf(data)}</span>
               </div>
               <Seal data={data} ink={ink} />
             </div>
@@ -69,16 +73,24 @@ export function previewCard(data: PreviewData): ReactElement {
   )
 }
 
+function standingOf({ status, developmentOnly }: PreviewData): string {
+  if (status === 'revoked') return 'REVOKED'
+  return status === 'active' && developmentOnly ? 'Test' : STATUS_WORDS[status]
+}
+
 function plainName({ username, did }: PreviewData): string {
   return username === null ? `Agent ${did.slice(-24, -18)}` : `@${username}`
 }
 
 function ownerLine({ owner, verifiedName, developmentOnly }: PreviewData): string {
   if (owner === null) return 'The owner has deleted their account'
-  const verified = verifiedName === null || developmentOnly ? null : drawable(verifiedName)
-  return verified === null
-    ? `Owner: ${clipped(drawable(owner) ?? 'see the certificate', 40)} (self-declared name)`
-    : `Owner: ${clipped(verified, 40)} (verified name)`
+  if (developmentOnly) return 'This is a test. Nobody checked who owns this agent.'
+  const verified = verifiedName === null ? null : drawable(verifiedName)
+  if (verified !== null) return `Run by ${clipped(verified, 40)} (verified name)`
+  const declared = drawable(owner)
+  return declared === null
+    ? 'The owner’s name is not verified'
+    : `Owner: “${clipped(quotable(declared), 40)}” (self-declared name)`
 }
 
 function identityLine({ status, identity, developmentOnly }: PreviewData): string {
@@ -121,7 +133,9 @@ function Seal({ data, ink }: { readonly data: PreviewData; readonly ink: string 
           <circle r="25" fill="#fff" stroke={ink} strokeWidth="1" />
         </svg>
       )}
-      <div style={{ ...STYLES.letter, color: ink }}>{data.grade}</div>
+      <div style={{ ...STYLES.letter, ...(data.developmentOnly && STYLES.dev), color: ink }}>
+        {data.developmentOnly ? 'DEV' : data.grade}
+      </div>
     </div>
   )
 }

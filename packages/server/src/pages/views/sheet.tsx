@@ -32,12 +32,12 @@ export function Clause({ id, title, children }: ClauseProps) {
   return (
     <section
       aria-labelledby={id}
-      className="grid gap-x-10 gap-y-4 border-t border-line px-5 py-8 sm:px-10 md:grid-cols-[13rem_minmax(0,1fr)] md:py-10"
+      className="grid gap-x-10 gap-y-3 border-t border-line px-5 py-5 sm:px-10 sm:py-6 md:grid-cols-[11rem_minmax(0,1fr)]"
     >
       <h2 id={id} className="text-xl/7 font-semibold tracking-tight text-balance">
         {title}
       </h2>
-      <div className="min-w-0 space-y-5">{children}</div>
+      <div className="min-w-0 space-y-4">{children}</div>
     </section>
   )
 }

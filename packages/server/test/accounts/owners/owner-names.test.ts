@@ -58,7 +58,10 @@ test('a name needs a recent sign-in to change, and the date is shown for 90 days
   const card = await cardOf(did)
   assert.deepEqual(card.owner, { displayName: 'PayPal Holdings, Inc.', username: 'renamer' })
   assert.equal(card.ownerName?.changedAt, new Date(changedAt).toISOString())
-  assert.match(await pageOf(did), /Self-declared name PayPal Holdings, Inc\. @renamer Changed on/)
+  assert.match(
+    await pageOf(did),
+    /Self-declared name “ PayPal Holdings, Inc\. ” @renamer Changed on/,
+  )
 
   now = changedAt + 90 * DAY_MS - 1
   assert.equal((await cardOf(did)).ownerName?.changedAt, new Date(changedAt).toISOString())
@@ -80,8 +83,7 @@ test('a self-declared name is labelled as such next to every verification', asyn
   const ownerId = await service.operator.addVerifiedOwner('labelled', 'high')
   const did = await claimAgent(service, ownerId)
   const page = await pageOf(did)
-  assert.match(page, /Owner labelled is its owner’s self-declared name/)
-  assert.match(page, /does not verify this name/)
+  assert.match(page, /Its owner calls themselves “ Owner labelled ”\. This name is not verified\./)
   assert.doesNotMatch(page, /has proved who they are/)
   assert.match(
     (await ask(service, `/agent/${did}`)).text,
@@ -194,8 +196,11 @@ test('an owner can publish the verified name, which is stored only then and dele
   const object = jsonOf<AgentObject>(await ask(service, `/api/agents/${did}`))
   assert.deepEqual(object.ownerName?.verified, expected)
   const page = await pageOf(did)
-  assert.match(page, /Verified name Augusta Ada King Verified by Development, high assurance on/)
-  assert.match(page, /Self-declared name A newcomer/)
+  assert.match(
+    page,
+    /Name entered in the test “ Augusta Ada King ” Development, high assurance: nobody checked it/,
+  )
+  assert.match(page, /Self-declared name “ A newcomer ”/)
   const exported = jsonOf<{ verifications: { publishedName: string }[] }>(
     await owner.get('/api/account/export'),
   )

@@ -100,7 +100,7 @@ test("an agent's released username stays with its owner for 90 days", async (t) 
 
   assertQuarantined(await name(stranger, theirs, 'paypal-desk'))
   assertQuarantined(await name(stranger, theirs, 'paypa1-desk'))
-  assert.equal((await ask(service, '/agent/paypal-desk')).status, 404, 'an old link leads nowhere')
+  assert.equal((await ask(service, '/agent/paypal-desk')).status, 410, 'an old link leads nowhere')
   assert.equal((await name(owner, second, 'paypal-desk')).status, 200, 'the previous owner')
   assert.equal((await name(owner, second, 'other-desk')).status, 200)
 

@@ -24,12 +24,12 @@ test('profile changes show at once wherever the agent is shown', async (t) => {
   for (const path of [`/api/agents/${did}/card`, `/api/agents/${did}`]) {
     const shown = jsonOf(await ask(service, path))
     for (const [name, value] of Object.entries(profile)) assert.equal(shown[name], value)
-    assert.equal(shown.certificateUrl, `${baseUrl.origin}/agent/travel-desk`)
+    assert.equal(shown.certificateUrl, `${baseUrl.origin}/agent/${did}`)
   }
   const compact = jsonOf(await ask(service, `/api/v1/agent/${did}/card`))
   assert.deepEqual([compact.displayName, compact.chatHandle], ['Travel desk', '@travel-desk'])
   const lookup = jsonOf<Lookup>(await ask(service, `/api/v1/agent/${did}`))
-  assert.equal(lookup.certificate.verifyUrl, '/agent/travel-desk')
+  assert.equal(lookup.certificate.verifyUrl, `/agent/${did}`)
   assert.deepEqual(await showAgent(owner, did), agent)
 })
 

@@ -67,7 +67,12 @@ async function inAFile(t: TestContext): Promise<{ service: TestService; dids: st
     }
     await tx.db
       .insertInto('released_usernames')
-      .values({ hash: Buffer.alloc(32, 7), owner_id: owner, available_at: 2 ** 45 })
+      .values({
+        hash: Buffer.alloc(32, 7),
+        exact_hash: Buffer.alloc(32, 6),
+        owner_id: owner,
+        available_at: 2 ** 45,
+      })
       .execute()
     const token = { token_hash: Buffer.alloc(32, 8), token_expires_at: 2 ** 45 }
     await insertRecovery(tx, { tail, reason: 'key_lost', started_at: 2 ** 44, ...token })

@@ -117,6 +117,7 @@ create index flows_owner on flows (owner_id) where owner_id is not null;
 
 create table released_usernames (
   hash ${bytes} primary key,
+  exact_hash ${bytes} not null,
   owner_id ${id} not null references owners (id),
   available_at bigint not null
 );
