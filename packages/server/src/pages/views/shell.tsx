@@ -66,7 +66,7 @@ function Header({ context, width }: FrameProps) {
       </a>
       <nav
         aria-label="Site"
-        className="flex min-w-0 items-center gap-5 text-base text-ink sm:gap-7"
+        className="flex min-w-0 flex-wrap items-center gap-x-5 gap-y-1 text-base text-ink sm:gap-x-7"
       >
         <a href="/check" className={LINK}>
           Check
