@@ -7,6 +7,7 @@ import { claimAgent, startTestService } from '../../../../test/support/service.t
 import { testNoteKey } from '../../../../test/support/test-log.ts'
 import {
   callersOf,
+  codesOf,
   faultsOf,
   fileOf,
   linkOf,
@@ -63,6 +64,8 @@ test('the console decides on each kind of caller', async (t) => {
       replay: 'Would refuse, 401',
     })
     assert.match(textOf(watch), new RegExp(`${IMPOSTORS} Shadow mode refuses nothing`))
+    for (const code of codesOf(watch).slice(0, -1))
+      assert.match(code, /onDecision: .*console\.log/s)
   })
 
   await t.test(
@@ -107,6 +110,8 @@ test('the console decides on each kind of caller', async (t) => {
     }
   })
 })
+
+const PATH_WORDS = '/exact or /prefix/*, as in the URL, without unnecessary percent-encoding.'
 
 const REAL = {
   mode: 'shadow',
@@ -154,6 +159,8 @@ test('the policy of the console is text', async (t) => {
       audiences: file.audiences,
       policy: file.policy,
     })
+    assert.deepEqual(fileOf(await send(service, { policy: null, port: 1 }))?.policy, {})
+    assert.deepEqual(fileOf(await send(service, 'null'))?.policy, {})
     const invalid = await send(service, '{"audiences": ["a"],\n"policy": {\n"mode": 1}}')
     assert.deepEqual(faultsOf(invalid), [
       '1: audiences[0] takes an origin such as https://shop.example.',
@@ -180,6 +187,17 @@ test('the policy of the console is text', async (t) => {
       ['{"mode": "shadow",\n"mode": "enforce"}', '2: “mode” is there twice.'],
       [`${'['.repeat(30_000)}`, '1: This is nested too deeply.'],
       ['[]', '1: policy must be an object.'],
+      ['"service"', '1: policy must be an object.'],
+      [
+        '{"routes": [null]}',
+        '1: routes[0] must be an object.',
+        `1: routes[0].path must be ${PATH_WORDS}`,
+      ],
+      ['{"audiences": null, "policy": 5}', '1: policy must be an object.'],
+      [
+        '{"audiences": [{ "toString": 1 }]}',
+        '1: audiences[0] takes an origin such as https://shop.example.',
+      ],
       ['{\n"requireprof": true, "__proto__": 1,\n"constructor": 1 }'].concat([
         '2: requireprof is unknown.',
         '2: __proto__ is unknown.',
@@ -194,7 +212,7 @@ test('the policy of the console is text', async (t) => {
       ],
       [
         '{ "routes": [\n{ "path": "/a" },\n{ "methods": [\n"post"] }] }',
-        '3: routes[1].path must be /exact or /prefix/*, as in the URL, without unnecessary percent-encoding.',
+        `3: routes[1].path must be ${PATH_WORDS}`,
         '4: routes[1].methods[0] must be a method such as GET.',
       ],
       [

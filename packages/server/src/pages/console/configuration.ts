@@ -1,6 +1,6 @@
-import type { PolicyInput } from '@countersign/gateway/internal'
 import { DEFAULT_ID_HEADER, DEFAULT_SHORT_NAME } from '@countersign/protocol'
 import type { Site } from '../../base/site.ts'
+import type { EnteredPolicy } from './entered-policy.ts'
 import { formatJson, formatScript } from './format-literal.ts'
 
 /** Where a gateway runs. `proxy`: `countersign-gateway`, beside a proxy. */
@@ -9,19 +9,19 @@ export type Target = keyof typeof CODE | 'proxy'
 /** The configuration of a gateway for each target, with the names of the deployment. */
 export function configurationsOf(
   { baseUrl, naming }: Site,
-  audiences: readonly string[],
-  policy: PolicyInput,
+  { audiences, input, policy: { mode } }: EnteredPolicy,
 ): Readonly<Record<Target, string>> {
   const names = {
     ...(naming.shortName !== DEFAULT_SHORT_NAME && { shortName: naming.shortName }),
     ...(naming.idHeader !== DEFAULT_ID_HEADER && { idHeader: naming.idHeader }),
   }
-  const call = `gateway(${formatScript({
+  const options = formatScript({
     service: baseUrl,
     ...(Object.keys(names).length > 0 && { naming: names }),
     audiences,
-    policy,
-  })})`
+    policy: input,
+  })
+  const call = `gateway(${mode === 'shadow' ? options.replace(/}$/, LOG) : options})`
   return {
     express: CODE.express(call),
     fastify: CODE.fastify(call),
@@ -29,9 +29,15 @@ export function configurationsOf(
     fetch: CODE.fetch(call),
     nextjs: CODE.nextjs(call),
     // The file has the names of the deployment among its own fields.
-    proxy: `${formatJson({ service: baseUrl, ...names, audiences, policy })}\n`,
+    proxy: `${formatJson({ service: baseUrl, ...names, audiences, policy: input })}\n`,
   }
 }
+
+/** Nothing else shows what shadow mode decides. */
+const LOG = `  onDecision: ({ action, did, reasons }) => {
+    console.log(action, did, reasons[0].code)
+  },
+}`
 
 const CODE = {
   express: (gateway: string) => `import { gateway } from '@countersign/gateway/express'

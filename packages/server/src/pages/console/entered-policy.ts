@@ -43,12 +43,10 @@ export function readEntered(read: PageReadDeps, form: ConsoleForm): EnteredPolic
   if ('message' in json) return { policy: [json], origin: null }
   const { value, lines } = json
   const isFile = FILE_FIELDS.some((name) => lines.has(`policy.${name}`))
-  const { policy: input = {}, audiences = form.origin.split(/[\s,]+/).filter(Boolean) } = isFile
-    ? (value as { policy?: PolicyInput; audiences?: readonly string[] })
-    : { policy: value as PolicyInput }
-  const [first, ...others] = Array.isArray(audiences)
-    ? audiences.map(originOf)
-    : [originOf(audiences)]
+  const file = isFile ? (value as { policy?: unknown; audiences?: unknown }) : { policy: value }
+  const input = (file.policy ?? {}) as PolicyInput
+  const audiences = file.audiences ?? form.origin.split(/[\s,]+/).filter(Boolean)
+  const [first, ...others] = [audiences].flat().map(originOf)
   if (first === undefined) return { policy: [], origin: NO_ORIGIN }
   const options = { policy: input, audiences: [first, ...others] as const }
   const policy = validated(read, options)
@@ -70,10 +68,11 @@ const FILE_FIELDS = ['service', 'policy', 'audiences']
 const NO_ORIGIN = 'Enter the origin of your site: signatures count for it alone.'
 const BAD_ORIGIN = 'Enter origins such as https://shop.example, separated by spaces.'
 
-/** @returns text that is no URL as it is, for the gateway to refuse */
-function originOf(text: unknown): string {
-  const url = URL.parse(String(text))
-  return url !== null && url.href === `${url.origin}/` ? url.origin : String(text)
+/** @returns what is no origin as it is, for the gateway to refuse */
+function originOf(entered: unknown): string {
+  if (typeof entered !== 'string') return ''
+  const url = URL.parse(entered)
+  return url !== null && url.href === `${url.origin}/` ? url.origin : entered
 }
 
 /** Without sessions, so that the policy is valid with the configuration that is shown. */

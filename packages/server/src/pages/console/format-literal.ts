@@ -51,5 +51,5 @@ function onOneLine(value: unknown, style: Style): string {
 }
 
 function quoted(text: string): string {
-  return /^[^'"\\\p{Cc}\u2028\u2029]*$/u.test(text) ? `'${text}'` : JSON.stringify(text)
+  return /^[^'"\\\p{Cc}\p{Cs}\u2028\u2029]*$/u.test(text) ? `'${text}'` : JSON.stringify(text)
 }

@@ -98,7 +98,7 @@ export async function simulate(read: PageReadDeps, asked: ConsoleForm): Promise<
       ],
       mode: entered.policy.mode,
       impostors: await findImpostors(read, entered),
-      configurations: configurationsOf(read.site, entered.audiences, entered.input),
+      configurations: configurationsOf(read.site, entered),
     },
   }
 }

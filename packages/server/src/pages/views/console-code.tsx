@@ -102,8 +102,8 @@ const PROXIES = [
 
 const PROGRAM_NOTE = (
   <p>
-    If a proxy in front terminates TLS, add <code>tlsTerminated: true</code>. Processes of one site
-    must{' '}
+    If a proxy in front terminates TLS, add <code>tlsTerminated: true</code>. If your site runs in
+    several processes, they must{' '}
     <a href="/docs/gateway-guide#recipe-proven-agents-of-verified-owners-only">
       share the used nonces
     </a>

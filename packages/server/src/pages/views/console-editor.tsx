@@ -42,6 +42,7 @@ export function PolicyEditor({ policy, faults, fields }: PolicyEditorProps) {
             autoCapitalize="none"
             spellCheck={false}
             aria-invalid={faults.length > 0}
+            aria-controls="completions"
             aria-describedby="policy-hint policy-faults"
           />
         </div>
