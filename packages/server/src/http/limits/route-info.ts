@@ -67,8 +67,7 @@ export function limiterNameOf(route: RouteInfo): LimiterName | null {
   if (isExempt(route)) return null
   const own = LIMITER_BY_OPERATION[operationId ?? '']
   if (own !== undefined) return own
-  // The console verifies also what it shows at first.
-  if (method === 'GET' && url !== '/console') return 'reads'
+  if (method === 'GET') return 'reads'
   if (isCheckPage(route)) return 'verifications'
   return /^\/api\/sign-(in|up)(\/|$)/.test(url) ? 'sign-ins' : 'changes'
 }

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import {
   type Decision,
   type Denial,
@@ -52,6 +53,8 @@ export async function decideOn(
   { request, signer }: SimulatedRequest,
   { sampleOf, isAway, isReplay }: Surroundings,
 ): Promise<Decided> {
+  // A page takes many decisions. Other requests are answered between them.
+  await setImmediate()
   const raw = rawRequestOf(request)
   const route = routeOf(policy, raw)
   const rules = typeof route === 'number' ? (policy.routes[route] ?? policy) : policy
