@@ -25,7 +25,11 @@ export default defineConfig({
         modulePreload: { polyfill: false },
         target: 'es2024',
         rolldownOptions: {
-          input: { browser: 'src/pages/views/browser.ts', pages: 'src/pages/views/pages.css' },
+          input: {
+            browser: 'src/pages/views/browser.ts',
+            console: 'src/pages/views/console-browser.ts',
+            pages: 'src/pages/views/pages.css',
+          },
         },
       },
     },

@@ -46,10 +46,10 @@ export const BARS: readonly {
   readonly mostFiles?: number
   readonly mostLines: number
 }[] = [
-  { within: /^packages\/server\/src\//, mostFiles: 535, mostLines: 58_900 },
+  { within: /^packages\/server\/src\//, mostFiles: 540, mostLines: 59_400 },
   // The list of parts, and what registers, runs and closes them.
   { within: /^packages\/server\/src\/service\/[^/]+\.ts$/, mostLines: 700 },
-  { within: /^packages\/[a-z]+\/src\//, mostLines: 106_500 },
+  { within: /^packages\/[a-z]+\/src\//, mostLines: 107_000 },
 ]
 
 /** Files with a name of one pattern, and what they may not import (specifiers, type imports included). */

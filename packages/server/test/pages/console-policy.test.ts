@@ -1,376 +1,308 @@
 import assert from 'node:assert/strict'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
-import { gateway } from '@countersign/gateway/fetch'
-import { ask, post } from '../../../../test/support/ask.ts'
+import { post } from '../../../../test/support/ask.ts'
+import { unchanged } from '../../../../test/support/database-digest.ts'
 import { startSite } from '../../../../test/support/impostor.ts'
-import { newKey } from '../../../../test/support/key.ts'
-import { claimAgent, startTestService, type TestService } from '../../../../test/support/service.ts'
+import { claimAgent, startTestService } from '../../../../test/support/service.ts'
 import { testNoteKey } from '../../../../test/support/test-log.ts'
+import {
+  callersOf,
+  codesOf,
+  faultsOf,
+  fileOf,
+  linkOf,
+  ORIGIN,
+  open,
+  policyOf,
+  send,
+  wordsOf,
+} from './support/console.ts'
 import { textOf, unescaped } from './support/html.ts'
 
-const FORM = 'application/x-www-form-urlencoded'
-const ORIGIN = 'https://shop.example'
 const STRANGER = `svc:agent:${'2'.repeat(24)}`
-type Fields = Record<string, string>
+const IMPOSTORS = 'Anyone can name any agent. This configuration admits impostors.'
+const REFUSED = 'Refused, 401'
 
-async function send(service: TestService, fields: Fields): Promise<string> {
-  const answer = await post(service, '/console', new URLSearchParams(fields).toString(), FORM)
-  assert.equal(answer.status, 200, answer.text)
-  return answer.text
-}
+test('the console decides on each kind of caller', async (t) => {
+  const service = await startTestService(t)
 
-async function open(service: TestService, path: string): Promise<string> {
-  const answer = await ask(service, path)
-  assert.equal(answer.status, 200, answer.text)
-  return answer.text
-}
+  await t.test('at first, nobody is admitted who has proven nothing', async () => {
+    const html = await open(service, '/console?utm_source=mail')
+    assert.deepEqual(wordsOf(html), {
+      stranger: REFUSED,
+      header: REFUSED,
+      signed: 'Allowed',
+      unverified: 'Rate limited',
+      suspended: 'Refused, 403',
+      replay: REFUSED,
+    })
+    assert.ok(!textOf(html).includes(IMPOSTORS))
+  })
 
-/** What a browser would send of the form. */
-function fieldsOf(html: string): Fields {
-  const fields: Fields = {}
-  const form = html.slice(html.indexOf('action="/console#result"'))
-  for (const [, tag = ''] of form.matchAll(/<(?:input) ([^>]*)>/g)) {
-    const [, name] = / ?name="([^"]*)"/.exec(tag) ?? []
-    if (name === undefined || (tag.includes('type="checkbox"') && !tag.includes('checked')))
-      continue
-    fields[name] = unescaped(/ ?value="([^"]*)"/.exec(tag)?.[1] ?? '')
-  }
-  for (const [, name = '', text = ''] of form.matchAll(
-    /<textarea [^>]*?name="([^"]*)"[^>]*>(.*?)<\/textarea>/gs,
-  )) {
-    fields[name] = unescaped(text.replace(/^\n/, ''))
-  }
-  for (const [, name = '', options = ''] of form.matchAll(
-    /<select [^>]*?name="([^"]*)"[^>]*>(.*?)<\/select>/gs,
-  )) {
-    const [, value] = /<option value="([^"]*)" selected/.exec(options) ?? []
-    fields[name] = unescaped(value ?? /<option value="([^"]*)"/.exec(options)?.[1] ?? '')
-  }
-  return fields
-}
+  await t.test('the presets: open reads with signed writes, and shadow mode', async () => {
+    const reads = await send(service, '{}', { preset: 'reads' })
+    assert.deepEqual(wordsOf(reads), {
+      stranger: 'GET allowed; POST refused, 401',
+      header: REFUSED,
+      signed: 'Allowed',
+      unverified: 'Rate limited',
+      suspended: 'Refused, 403',
+      replay: REFUSED,
+    })
+    assert.ok(!textOf(reads).includes(IMPOSTORS))
+    for (const method of ['PUT', 'DELETE', 'PROPFIND']) {
+      const html = await send(service, policyOf(reads), { request: `${method} /orders` })
+      assert.equal(wordsOf(html).stranger, REFUSED, method)
+    }
+    const watch = await send(service, '{}', { preset: 'watch' })
+    assert.deepEqual(wordsOf(watch), {
+      stranger: 'Would refuse, 401',
+      header: 'Would refuse, 401',
+      signed: 'Allowed',
+      unverified: 'Rate limited',
+      suspended: 'Would refuse, 403',
+      replay: 'Would refuse, 401',
+    })
+    assert.match(textOf(watch), new RegExp(`${IMPOSTORS} Shadow mode refuses nothing`))
+    for (const code of codesOf(watch).slice(0, -1))
+      assert.match(code, /onDecision: .*console\.log/s)
+  })
 
-/** The file of countersign-gateway that the page shows; null if it shows none. */
-function fileOf(html: string): { audiences?: string[]; policy?: object } | null {
-  const texts = [...html.matchAll(/<pre tabindex="0"><code>(.*?)<\/code>/gis)]
-  const text = texts.at(-1)?.[1]
-  return text === undefined ? null : JSON.parse(unescaped(text))
-}
-
-/** What the page says above the form. */
-function resultOf(html: string): string {
-  return textOf(/<section id="result".*?<\/section>/s.exec(html)?.[0] ?? 'no result')
-}
-
-/** What is said next to a field. */
-function errorAt(html: string, name: string): string | null {
-  const [, text] =
-    new RegExp(`<p id="${name.replaceAll('.', '\\.')}-error"[^>]*>(.*?)</p>`).exec(html) ?? []
-  if (text === undefined) return null
-  const field = new RegExp(
-    `id="${name.replaceAll('.', '\\.')}"[^>]*aria-describedby="[^"]*${name}-error"`,
+  await t.test(
+    'an agent by its DID, a key of a directory, and a service out of reach',
+    async () => {
+      const did = await claimAgent(service, await service.operator.addVerifiedOwner())
+      const policy = {
+        requireProof: true,
+        deny: [did],
+        directories: [{ url: 'https://bots.example' }],
+        levels: { directory: 'allow' },
+      }
+      const html = await unchanged(service, () => send(service, policy, { agent: did.slice(-24) }))
+      const { agent, header, directory } = callersOf(html)
+      assert.deepEqual(agent?.reasons.slice(0, 2), ['deny-list', 'signature-proven'])
+      assert.deepEqual(header?.reasons.slice(0, 2), ['deny-list', 'header-only'])
+      assert.deepEqual(directory?.words, ['Allowed'])
+      const away = { request: 'GET /', away: 'yes' }
+      const stale = await send(service, { requireProof: true, unreachable: 'stale' }, away)
+      assert.deepEqual(callersOf(stale).signed?.reasons, [
+        'owner-verified',
+        'answer-stale',
+        'signature-proven',
+      ])
+      assert.equal(wordsOf(stale).header, REFUSED)
+      assert.equal(
+        wordsOf(await send(service, { requireProof: true }, away)).signed,
+        'Refused, 503',
+      )
+    },
   )
-  assert.match(html, field, 'the field refers to it')
-  return textOf(text).trim()
-}
+
+  await t.test('the route whose rules apply', async () => {
+    const routes = [{ path: '/a', methods: ['POST'] }, { path: '/a/*' }]
+    for (const [request, words] of [
+      ['POST /A/', /Rules routes\[0\] /],
+      ['GET /a', /Rules routes\[1\] /],
+      ['GET /b', /Rules Those of the policy /],
+      ['GET /a%2Fb', /Rules The strictest of all/],
+    ] as const) {
+      assert.match(textOf(await send(service, { routes }, { request })), words)
+    }
+  })
+})
+
+const PATH_WORDS = '/exact or /prefix/*, as in the URL, without unnecessary percent-encoding.'
 
 const REAL = {
   mode: 'shadow',
   levels: { none: 'allow', directory: 'limit' },
-  statuses: ['active', 'suspended'],
   minimumGrade: 'C',
-  minimumKeyAgeSeconds: 259_200,
   requireLogged: { policy: `log ${testNoteKey('id.example/log/1').verifierKey}\nquorum none` },
-  identityMethods: ['eid', 'github'],
   allow: [STRANGER],
-  deny: [`svc:agent:${'3'.repeat(24)}`, `svc:agent:${'4'.repeat(24)}`],
   requireProof: true,
   refusal: { status: 402, message: 'Ask the shop, “please” & <wait>.' },
-  unreachable: 'stale',
-  maxStaleSeconds: 60,
   limit: { requests: 5, seconds: 1.5 },
-  cacheSeconds: 0,
-  preflight: 'decide',
-  directories: [
-    { url: 'https://bots.example', profile: 'wba', maxLifetimeSeconds: 3600 },
-    { url: 'https://keys.example', profile: 'strict', maxLifetimeSeconds: 86_400 },
-  ],
+  directories: [{ url: 'https://bots.example', profile: 'wba', maxLifetimeSeconds: 3600 }],
   routes: [
-    {
-      path: '/open/*',
-      levels: { unknown: 'allow' },
-      minimumGrade: null,
-      requireLogged: null,
-      identityMethods: null,
-      allow: [],
-      refusal: null,
-    },
-    {
-      path: '/orders',
-      methods: ['POST', 'PUT'],
-      requireProof: false,
-      refusal: { message: 'No orders.' },
-    },
-    { path: '/%C3%A9/*', statuses: [], deny: [], unreachable: 'flag', minimumKeyAgeSeconds: 0 },
+    { path: '/open/*', levels: { unknown: 'allow' }, minimumGrade: null, allow: [], refusal: null },
+    { path: '/%C3%A9/*', methods: ['POST', 'PUT'], refusal: { message: 'No orders.' } },
   ],
 }
 
-test('a policy by form at the console', async (t) => {
+test('the policy of the console is text', async (t) => {
   const service = await startTestService(t)
 
-  await t.test(
-    'is loaded from JSON, survives each way that a form is sent, and can be linked',
-    async () => {
-      const pasted = await send(service, {
-        edit: 'load',
-        json: JSON.stringify(REAL),
-        origin: ORIGIN,
-      })
-      assert.deepEqual(fileOf(pasted)?.policy, REAL, resultOf(pasted))
-      const again = await send(service, fieldsOf(pasted))
-      assert.deepEqual(fileOf(again)?.policy, REAL, 'what is shown is what is sent')
-      const [, link = ''] = /href="(\/console\?policy=[^"]*)"/.exec(again) ?? []
-      const linked = await open(service, unescaped(link))
-      assert.deepEqual(fileOf(linked), fileOf(again))
-      assert.deepEqual(fieldsOf(linked), fieldsOf(again))
+  await t.test('it is kept as written, and a link shows the same', async () => {
+    const text = JSON.stringify(REAL, null, 3)
+    const html = await send(service, text, { target: 'hono', away: 'yes' })
+    assert.equal(policyOf(html), text)
+    assert.deepEqual(fileOf(html), { service: service.url, audiences: [ORIGIN], policy: REAL })
+    const linked = await open(service, linkOf(html))
+    assert.deepEqual(JSON.parse(policyOf(linked)), REAL)
+    assert.deepEqual(fileOf(linked), fileOf(html))
+    assert.deepEqual(wordsOf(linked), wordsOf(html))
+    assert.ok(/<input [^>]*id="target-hono"[^>]*checked/.test(linked))
+    const again = await send(service, policyOf(linked))
+    assert.deepEqual(fileOf(again), fileOf(html))
+  })
 
-      const file = {
-        service: 'https://other.example',
-        port: 8181,
-        audiences: ['https://a.example', ORIGIN],
-        policy: { mode: 'shadow' },
+  await t.test('the file of countersign-gateway is taken too', async () => {
+    const file = {
+      service: 'https://other.example',
+      port: 8181,
+      audiences: ['https://a.example', ORIGIN],
+      policy: { mode: 'shadow' },
+    }
+    const html = await send(service, file, { origin: '' })
+    assert.deepEqual(fileOf(html), {
+      service: service.url,
+      audiences: file.audiences,
+      policy: file.policy,
+    })
+    assert.deepEqual(fileOf(await send(service, { policy: null, port: 1 }))?.policy, {})
+    assert.deepEqual(fileOf(await send(service, 'null'))?.policy, {})
+    const invalid = await send(service, '{"audiences": ["a"],\n"policy": {\n"mode": 1}}')
+    assert.deepEqual(faultsOf(invalid), [
+      '1: audiences[0] takes an origin such as https://shop.example.',
+      '3: mode must be enforce or shadow.',
+    ])
+  })
+
+  await t.test('each mistake is at its line, in the words of the gateway', async () => {
+    const cases: [string, ...string[]][] = [
+      ['{ mode: "shadow" }', '1: Enter a field in double quotes before mode'],
+      [
+        '{\n"mode": "shadow"\n"requireProof": true }',
+        '3: Enter a comma or } before "requireProof"',
+      ],
+      ['{\n"allow": ["a" "b"] }', '2: Enter a comma or ] before "b"'],
+      ['{\n"mode": tru }', '2: tru is not a JSON value.'],
+      ['{"mode" "shadow"}', '1: Enter a colon before "shadow"'],
+      ['{\n"mode": "a\tb" }', '2: "a\tb" is not a JSON value.'],
+      ['{"mode": "shadow",}', '1: Enter a field in double quotes before }'],
+      ['{}\n{}', '2: { comes after the end of the policy.'],
+      ['{\n"routes": [\n', '2: The text ends before the policy does. Missing: ] }'],
+      ['', '1: Enter a policy, such as { "requireProof": true }, of up to 32 KiB.'],
+      [' '.repeat(33_000), '1: Enter a policy, such as { "requireProof": true }, of up to 32 KiB.'],
+      ['{"mode": "shadow",\n"mode": "enforce"}', '2: “mode” is there twice.'],
+      [`${'['.repeat(30_000)}`, '1: This is nested too deeply.'],
+      ['[]', '1: policy must be an object.'],
+      ['"service"', '1: policy must be an object.'],
+      [
+        '{"routes": [null]}',
+        '1: routes[0] must be an object.',
+        `1: routes[0].path must be ${PATH_WORDS}`,
+      ],
+      ['{"audiences": null, "policy": 5}', '1: policy must be an object.'],
+      [
+        '{"audiences": [{ "toString": 1 }]}',
+        '1: audiences[0] takes an origin such as https://shop.example.',
+      ],
+      ['{\n"requireprof": true, "__proto__": 1,\n"constructor": 1 }'].concat([
+        '2: requireprof is unknown.',
+        '2: __proto__ is unknown.',
+        '3: constructor is unknown.',
+      ]) as [string, ...string[]],
+      [
+        '{ "levels": {\n"none": "maybe" },\n"limit": {\n"requests": "many" },\n"allow": [\n"me@shop"],\n"mode": "hide" }',
+        '2: levels.none must be allow, limit or deny.',
+        '4: limit.requests must be a number from 1 to 1000000.',
+        '6: allow[0] must be a DID of the service or its 24 characters.',
+        '7: mode must be enforce or shadow.',
+      ],
+      [
+        '{ "routes": [\n{ "path": "/a" },\n{ "methods": [\n"post"] }] }',
+        `3: routes[1].path must be ${PATH_WORDS}`,
+        '4: routes[1].methods[0] must be a method such as GET.',
+      ],
+      [
+        JSON.stringify({ routes: Array.from({ length: 41 }, () => ({ path: '/a' })) }),
+        '1: The console takes up to 40 routes. The gateway takes more.',
+      ],
+    ]
+    for (const [text, ...faults] of cases) {
+      const html = await send(service, text)
+      assert.deepEqual(faultsOf(html), faults, text.slice(0, 100))
+      assert.equal(policyOf(html), text, 'what was entered is kept')
+      assert.equal(fileOf(html), null)
+      assert.ok(/<textarea id="policy"[^>]*aria-invalid="true"/.test(html))
+    }
+  })
+
+  await t.test(
+    'mistakes in other fields are at these fields, and no input runs as markup',
+    async () => {
+      const markup = '"><script>alert(1)</script>'
+      const errorAt = (html: string, name: string) =>
+        unescaped(new RegExp(`<p id="${name}-error"[^>]*>(.*?)</p>`).exec(html)?.[1] ?? '')
+      const cases: [string, string, RegExp][] = [
+        ['origin', '', /Enter the origin of your site/],
+        ['origin', `${ORIGIN} ${markup}`, /Enter origins such as/],
+        ['request', `https://${markup}/`, /Enter the complete URL/],
+        ['request', 'G@T /', /Enter the method/],
+        ['request', 'GET / now', /Enter a path/],
+        ['agent', markup, /Enter the username or the DID/],
+        ['agent', 'nobody-there', /No agent has this name/],
+        ['headers', markup, /Line 1 is not a header line/],
+      ]
+      for (const [name, value, words] of cases) {
+        const html = await send(service, { requireProof: true }, { [name]: value })
+        assert.match(errorAt(html, name), words)
+        assert.ok(!html.includes('<script>alert'), name)
       }
-      const loaded = await send(service, { edit: 'load', json: JSON.stringify(file) })
-      assert.deepEqual(fileOf(loaded), {
-        service: service.url,
-        audiences: file.audiences,
-        policy: file.policy,
-      })
+      assert.ok(!(await send(service, markup)).includes('<script>alert'))
+      const named = await send(
+        service,
+        { refusal: { message: markup } },
+        { headers: `A: ${markup}` },
+      )
+      assert.ok(!named.includes('<script>alert'))
+      const token = `svc-verify-${'a'.repeat(40)}`
+      const html = await send(service, {}, { agent: token })
+      assert.match(errorAt(html, 'agent'), /That is a claim token/)
+      const linked = await open(service, `/console?agent=${token}`)
+      for (const text of [html, linked]) assert.ok(!text.includes(token), 'a secret is not shown')
     },
   )
 
-  await t.test('leaves out trusted issuers, and connects to none', async () => {
+  await t.test('links have no query and no captured request, and are not too long', async () => {
+    const query = await send(service, {}, { request: '/orders?token=secret#secret' })
+    assert.match(linkOf(query), /request=%2Forders$/)
+    const captured = { headers: 'Cookie: secret', request: '/reset/secret' }
+    assert.doesNotMatch(linkOf(await send(service, {}, captured)), /secret/)
+    const deny = Array.from({ length: 300 }, () => STRANGER)
+    const long = await send(service, { deny })
+    assert.equal(linkOf(long), '')
+    assert.match(textOf(long), /too long for a link/)
+  })
+
+  await t.test('trusted issuers are part of it, and none is contacted', async () => {
     const asked: string[] = []
     const issuer = await startSite(t, (request, response) => {
       asked.push(String(request.url))
       response.end()
     })
     const policy = { mode: 'shadow', trust: [{ issuer, didPrefix: 'acme:agent:' }] }
-    const json = JSON.stringify(policy)
-    const page = await send(service, { edit: 'load', json, origin: ORIGIN })
-    assert.match(page, /leaves out policy\.trust/)
+    assert.deepEqual(fileOf(await send(service, policy))?.policy, policy)
     assert.deepEqual(asked, [])
   })
 
-  await t.test('gets, moves and loses routes and directories, without script', async () => {
-    let html = await open(service, '/console')
-    const press = async (edit: string, fields: Fields = {}) => {
-      html = await send(service, { ...fieldsOf(html), ...fields, edit })
-    }
-    await press('add routes')
-    await press('add routes', { 'routes.0.path': '/a', 'routes.0.deny': STRANGER })
-    await press('add routes', { 'routes.1.path': '/b/*', 'routes.1.requireProof': 'true' })
-    await press('raise routes 1', { 'routes.2.path': '/c' })
-    await press('lower routes 1')
-    await press('remove routes 0')
-    await press('raise routes 0')
-    await press('lower routes 9')
-    await press('add directories')
-    await press('add directories', { 'directories.0.url': 'https://one.example' })
-    await press('remove directories 0', { 'directories.1.url': 'https://two.example' })
-    assert.equal(fileOf(html), null, 'a change decides nothing')
-    html = await send(service, fieldsOf(html))
-    assert.deepEqual(
-      fileOf(html)?.policy,
-      {
-        directories: [
-          { url: 'https://two.example', profile: 'strict', maxLifetimeSeconds: 86_400 },
-        ],
-        routes: [{ path: '/c' }, { path: '/a', deny: [STRANGER] }],
-      },
-      resultOf(html),
+  await t.test('the examples of all fields are valid', async () => {
+    const html = await open(service, '/console')
+    const examples = [...html.matchAll(/data-field="(\w+)" data-example="([^"]*)"/g)]
+    assert.equal(examples.length, 22)
+    const all = Object.fromEntries(
+      examples.map(([, name, example = '']) => [name, JSON.parse(unescaped(example))]),
     )
-    const most = await send(service, { ...fieldsOf(html), edit: 'add routes', routes: '9999' })
-    assert.equal(fieldsOf(most).routes, '40')
+    const { path, methods, ...policy } = all
+    const routes = [...policy.routes, { path, methods }]
+    assert.deepEqual(faultsOf(await send(service, { ...policy, routes })), [])
   })
 
-  await t.test('shows each mistake next to its field, in plain words', async () => {
-    const cases: [Fields, field: string, RegExp][] = [
-      [{ mode: 'hide' }, 'mode', /^“hide” must be enforce or shadow\.$/],
-      [
-        { 'limit.requests': 'many' },
-        'limit.requests',
-        /^“many” must be a number from 1 to 1000000\.$/,
-      ],
-      [
-        { origin: `${ORIGIN} shop` },
-        'origin',
-        /^“shop” must be an origin such as https:\/\/shop\.example\.$/,
-      ],
-      [{ origin: '', requireProof: 'true' }, 'requireProof', /^Enter the origin of your site/],
-      [
-        { origin: '', directories: '1', 'directories.0.url': 'https://a.example' },
-        'directories.0.url',
-        /^Enter the origin/,
-      ],
-      [
-        { directories: '1', 'directories.0.url': 'http://a.example' },
-        'directories.0.url',
-        /must be an https address/,
-      ],
-      [{ allow: `${STRANGER} me@shop` }, 'allow', /^“me@shop” must be a DID of the service/],
-      [{ routes: '1' }, 'routes.0.path', /^Enter \/exact or \/prefix\/\*/],
-      [
-        {
-          routes: '2',
-          'routes.0.path': '/a',
-          'routes.1.path': '/b',
-          'routes.1.refusal.status': '500',
-        },
-        'routes.1.refusal.status',
-        /^“500” must be 402, 403 or 404\.$/,
-      ],
-      [
-        { 'requireLogged.policy': 'quorum none' },
-        'requireLogged.policy',
-        /^Is not a tlog-policy with a log and a quorum: it has no line "log"\.$/,
-      ],
-      [
-        { routes: '1', 'routes.0.path': '/a', 'routes.0.levels.none': 'maybe' },
-        'routes.0.levels.none',
-        /^“maybe” must be allow, limit or deny\.$/,
-      ],
-    ]
-    for (const [fields, field, words] of cases) {
-      const html = await send(service, { origin: ORIGIN, ...fields })
-      assert.match(errorAt(html, field) ?? 'nothing', words, field)
-      assert.match(html, new RegExp(`<a href="#${field}"`), 'the summary leads to it')
-      assert.equal(fieldsOf(html)[field], fields[field] ?? '', 'what was entered is kept')
-      assert.equal(fileOf(html), null)
-    }
-  })
-
-  await t.test('says what of a pasted policy is wrong, there or at the field', async () => {
-    const load = (policy: unknown) =>
-      send(service, {
-        edit: 'load',
-        origin: ORIGIN,
-        json: typeof policy === 'string' ? policy : JSON.stringify(policy),
-      })
-    const cases: [unknown, field: string, RegExp][] = [
-      ['{ mode: "shadow" }', 'json', /^This is not JSON: /],
-      ['[]', 'json', /^policy must be an object\.$/],
-      [{ requireprof: true }, 'json', /^policy\.requireprof is unknown\.$/],
-      [{ requireProof: 'true' }, 'json', /^policy\.requireProof must be true or false\.$/],
-      [
-        { routes: [{ path: '/a', levels: 'deny' }] },
-        'json',
-        /^policy\.routes\[0\]\.levels must be an object\.$/,
-      ],
-      [
-        { refusal: { message: 'two\nlines' } },
-        'json',
-        /^policy\.refusal\.message cannot be edited here/,
-      ],
-      [{ routes: Array.from({ length: 41 }, () => ({ path: '/a' })) }, 'json', /up to 40 routes/],
-      [{ routes: [{ path: 'a' }] }, 'routes.0.path', /^“a” must be \/exact/],
-      [{ __proto__: null, constructor: 1 }, 'json', /^policy\.constructor is unknown\.$/],
-    ]
-    for (const [policy, field, words] of cases) {
-      const html = await load(policy)
-      assert.match(errorAt(html, field) ?? 'nothing', words)
-      assert.equal(fileOf(html), null, 'part of a policy is no configuration')
-    }
-  })
-
-  await t.test('names the route whose rules apply', async () => {
-    const routes = {
-      routes: '2',
-      'routes.0.path': '/a',
-      'routes.0.methods': 'POST',
-      'routes.1.path': '/a/*',
-    }
-    for (const [method, url, words] of [
-      ['POST', '/A/', /Rules Route 1: POST \/a /],
-      ['GET', '/a', /Rules Route 2: every method \/a\/\*/],
-      ['GET', '/b', /Rules Those of the policy\. No route matches/],
-      ['GET', '/a%2Fb', /Rules The strictest of all/],
-    ] as const) {
-      const html = await send(service, { ...routes, caller: 'none', method, url })
-      assert.match(textOf(html), words)
-    }
-  })
-
-  await t.test('decides for a sample agent, and leaves secrets out of links', async () => {
-    const html = await send(service, {
-      origin: ORIGIN,
-      requireProof: 'true',
-      minimumGrade: 'B',
-      minimumKeyAgeSeconds: '86400',
-      url: '/orders?token=secret#secret',
-    })
-    assert.match(textOf(html), /Allowed .*owner-verified.*The sample agent, which does not exist/)
-    const [, link = ''] = /href="(\/console\?[^"]*)"/.exec(html) ?? []
-    const query = new URL(unescaped(link), service.url).searchParams
-    assert.deepEqual(
-      [query.get('url'), query.get('caller'), query.get('method'), query.has('headers')],
-      ['/orders', null, 'GET', false],
-    )
-    assert.match(
-      textOf(await open(service, unescaped(link))),
-      /GET https:\/\/shop\.example\/orders .*owner-verified/,
-    )
-    const captured = await send(service, {
-      origin: ORIGIN,
-      caller: 'pasted',
-      url: `${ORIGIN}/reset/secret`,
-      headers: 'Cookie: secret',
-    })
-    const [, policyLink = ''] = /href="(\/console\?[^"]*)"/.exec(captured) ?? []
-    assert.doesNotMatch(policyLink, /secret|url|caller/)
-    const deny = Array.from(
-      { length: 300 },
-      (_, i) =>
-        `svc:agent:${'2'.repeat(22)}${'abcdefghijkmnopqrst'[i % 19]}${'abcdefghijkmnopqrst'[Math.trunc(i / 19)]}`,
-    )
-    assert.match(textOf(await send(service, { deny: deny.join('\n') })), /too long for a link/)
-  })
-
-  await t.test('decides as a gateway does whose service becomes unreachable', async (s) => {
-    const did = await claimAgent(service, await service.operator.addVerifiedOwner(), newKey())
-    let isAway = false
-    const front = createServer(async (request, response) => {
-      const answer = await fetch(`${service.url}${request.url}`)
-      response.writeHead(isAway ? 502 : answer.status, { 'content-type': 'application/json' })
-      response.end(isAway ? '' : await answer.text())
-    })
-    await new Promise<void>((resolve) => front.listen(0, '127.0.0.1', resolve))
-    s.after(() => front.close())
-    s.after(() => front.closeAllConnections())
-    const address = `http://127.0.0.1:${(front.address() as AddressInfo).port}`
-    for (const unreachable of ['deny', 'flag', 'allow', 'stale']) {
-      const policy = { unreachable, cacheSeconds: '0', routes: '1', 'routes.0.path': '/x' }
-      const page = await send(service, { ...policy, caller: 'header', agent: did, away: 'yes' })
-      const shown = [...page.replaceAll('<!-- -->', '').matchAll(/>\(([a-z-]+)\)</g)].map(
-        ([, code]) => code,
-      )
-      let reasons: string[] = []
-      const handle = gateway({
-        ...(fileOf(page) as object),
-        service: address,
-        issuer: service.url,
-        onDecision: (decision) => {
-          reasons = decision.reasons.map(({ code }) => code)
-        },
-      })(() => new Response('admitted'))
-      const request = () => new Request(`${ORIGIN}/x`, { headers: { ServiceID: did } })
-      isAway = false
-      await handle(request())
-      isAway = true
-      const { status } = await handle(request())
-      assert.deepEqual(shown, reasons, unreachable)
-      assert.equal(textOf(page).includes('Refused'), status === 503, unreachable)
-    }
+  await t.test('it is limited', async () => {
+    const form = 'application/x-www-form-urlencoded'
+    const large = new URLSearchParams({ policy: 'x'.repeat(200_000) }).toString()
+    assert.equal((await post(service, '/console', large, form)).status, 413)
+    assert.equal((await post(service, '/console', '{}', 'application/json')).status, 415)
   })
 })

@@ -1,62 +1,49 @@
-import type { PolicyInput } from '@countersign/gateway/internal'
-import { type ConsoleForm, EMPTY_FORM, fieldOf } from './console-form.ts'
+import { type ConsoleForm, DEFAULT_FORM } from './console-form.ts'
+import { formatJson } from './format-literal.ts'
 
 /** Longer addresses are cut off or refused by too many programs. */
 const LONGEST = 6_000
 
-/** The parts of a simulated request that are in a link. Captured requests are not: they may contain secrets. */
-const REQUEST_FIELDS = ['caller', 'agent', 'method', 'away'] as const
+/** What a link contains besides the policy. */
+const NAMES = ['origin', 'request', 'agent', 'away', 'target'] as const
 
 /**
- * The address that shows a policy, and the decision on a request that the console built.
- * @param policy without the fields that have their default
- * @param withRequest false: the request is captured, or could not be built
+ * The address that shows this state. It has no captured request, and no query of any: these may contain secrets.
  * @returns a path; null if it would be too long
  */
-export function consoleLink(
-  form: ConsoleForm,
-  policy: PolicyInput,
-  withRequest: boolean,
-): string | null {
-  const query = new URLSearchParams({
-    policy: JSON.stringify(policy),
-    origin: fieldOf(form, 'origin'),
-  })
-  if (withRequest) {
-    for (const name of REQUEST_FIELDS) query.set(name, fieldOf(form, name))
-    query.set('url', withoutQuery(fieldOf(form, 'url')))
+export function consoleLink(form: ConsoleForm): string | null {
+  const shared = {
+    ...form,
+    request: form.headers === '' ? form.request.replace(/[?#].*$/s, '') : DEFAULT_FORM.request,
   }
-  for (const [name, value] of [...query]) if (value === '') query.delete(name)
+  const query = new URLSearchParams({ policy: rewritten(form.policy, JSON.stringify) })
+  for (const name of NAMES) {
+    if (shared[name] !== DEFAULT_FORM[name]) query.set(name, shared[name])
+  }
   const path = `/console?${query}`
   return path.length > LONGEST ? null : path
 }
 
-/** Queries may contain secrets. */
-function withoutQuery(url: string): string {
-  return url.replace(/[?#].*$/s, '')
+/**
+ * The form that a link describes. What it does not contain is as at first.
+ * @param query the parsed query of the address
+ */
+export function formOfLink(query: unknown): ConsoleForm {
+  const given = query as Readonly<Record<string, unknown>>
+  const text = (name: keyof ConsoleForm) => {
+    const value = Object.hasOwn(given, name) ? given[name] : undefined
+    return typeof value === 'string' ? value.trim() : DEFAULT_FORM[name]
+  }
+  const entries = NAMES.map((name) => [name, text(name)])
+  const policy = rewritten(text('policy'), formatJson)
+  return { ...DEFAULT_FORM, ...Object.fromEntries(entries), policy }
 }
 
-/**
- * What a link describes.
- * @param query the parsed query of the address
- * @returns null if it describes nothing. The policy is JSON, not yet loaded
- */
-export function formOfLink(
-  query: unknown,
-): { readonly form: ConsoleForm; readonly policy: string } | null {
-  const given = query as Readonly<Record<string, unknown>>
-  const text = (name: string) => {
-    const value = Object.hasOwn(given, name) ? given[name] : ''
-    return typeof value === 'string' ? value.trim() : ''
+/** Text that is not JSON stays as it is. */
+function rewritten(policy: string, write: (value: unknown) => string): string {
+  try {
+    return write(JSON.parse(policy))
+  } catch {
+    return policy
   }
-  const names = [...REQUEST_FIELDS, 'origin', 'url'] as const
-  const entries = names
-    .map((name) => [name, text(name)] as const)
-    .filter(([, value]) => value !== '')
-  const policy = text('policy')
-  if (entries.length === 0 && policy === '') return null
-  // A policy without an origin has none.
-  const cleared = policy === '' ? [] : [['origin', ''] as const]
-  const fields = new Map([...EMPTY_FORM.fields, ...cleared, ...entries])
-  return { form: { ...EMPTY_FORM, fields }, policy: policy === '' ? '{}' : policy }
 }

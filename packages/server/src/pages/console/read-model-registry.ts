@@ -6,8 +6,6 @@ import { withCurrentChannels } from '../../agents/current-channels.ts'
 import { findAgent, type PageReadDeps } from '../../agents/find-agent.ts'
 import { gradeAnswerOf } from '../../agents/grade.ts'
 import { lookupOf } from '../../agents/lookup.ts'
-import { sampleView } from '../sample.ts'
-import type { SimulatedAgent } from './build-request.ts'
 import type { SimulatedSigner } from './simulated-signer.ts'
 
 /** The service as a gateway sees it, without HTTP between them. */
@@ -20,14 +18,15 @@ export interface ReadModelRegistry extends RegistryClient {
 
 /** What of a simulated request the answers of the service depend on. */
 export interface RegistrySimulation {
-  readonly agent: SimulatedAgent | null
+  /** An agent that does not exist, by its DID; undefined: there is no such sample. */
+  readonly sampleOf: (did: string) => AgentView | undefined
   /** Shown as the key of every agent; null: the agents' own. */
   readonly signer: SimulatedSigner | null
 }
 
 export function readModelRegistry(
   read: PageReadDeps,
-  { agent, signer }: RegistrySimulation,
+  { sampleOf, signer }: RegistrySimulation,
 ): ReadModelRegistry {
   const { site } = read
   const failures: unknown[] = []
@@ -40,9 +39,7 @@ export function readModelRegistry(
       throw error
     }
   }
-  const isSample = (did: string) => agent?.isSample === true && agent.did === did
-  const find = async (did: string): Promise<AgentView> =>
-    isSample(did) ? sampleView(read.now()) : findAgent(read, did)
+  const find = async (did: string): Promise<AgentView> => sampleOf(did) ?? findAgent(read, did)
   const registry: ReadModelRegistry = {
     isAway: false,
     failures,
@@ -51,8 +48,8 @@ export function readModelRegistry(
     lookup: (did) => answer(async () => lookupOf(site, await find(did), read.now())),
     grade: (did) =>
       answer(async () => {
-        const found = await find(did)
-        const view = isSample(did) ? found : await withCurrentChannels(read.db, found)
+        const view =
+          sampleOf(did) ?? (await withCurrentChannels(read.db, await findAgent(read, did)))
         return { ...gradeAnswerOf(site, view, read.now()), did }
       }),
     // The simulation requires no log, since a temporary key is in none.

@@ -11,7 +11,7 @@ const TABS = [
 /** Leads from one check page to the other. */
 export function CheckTabs({ path }: { readonly path: (typeof TABS)[number]['path'] }) {
   return (
-    <nav aria-label="What to check" className="flex gap-5 border-b border-line">
+    <nav aria-label="What to check" className="flex flex-wrap gap-x-5 border-b border-line">
       {TABS.map((tab) => (
         <a
           key={tab.path}

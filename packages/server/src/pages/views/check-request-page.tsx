@@ -260,7 +260,7 @@ const PASSED_WORDS: Readonly<Record<RequestCheckName, (passed: Passed) => string
 }
 
 /** What each reason means and how to fix it, in plain words. */
-const REASON_WORDS: Readonly<Record<SignatureReason, string>> = {
+export const REASON_WORDS: Readonly<Record<SignatureReason, string>> = {
   unsigned: 'The request has no Web Bot Auth signature. Paste Signature and Signature-Input too.',
   limits:
     'A field has more than 8 KiB, or there are more than 4 signatures or 32 signed components.',

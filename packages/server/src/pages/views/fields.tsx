@@ -2,7 +2,8 @@
 
 import type { ReactNode } from 'react'
 
-const BOX = 'w-full rounded-lg border bg-surface px-4 text-ink placeholder:text-soft'
+const BOX =
+  'w-full rounded-lg border border-line-strong bg-surface px-4 text-ink placeholder:text-soft hover:border-accent aria-invalid:border-bad aria-invalid:ring-1 aria-invalid:ring-bad'
 
 export interface FieldProps {
   readonly id: string
@@ -14,10 +15,8 @@ export interface FieldProps {
   readonly code?: boolean
   readonly optional?: boolean
   readonly placeholder?: string
-  /** What is wrong with the value, in sentences. */
-  readonly errors?: readonly string[] | undefined
-  /** Shows the hint below the field, so that fields side by side are level. */
-  readonly level?: boolean
+  /** What is wrong with the value, in a sentence; empty: nothing. It is shown below the field, also when a script updates it. */
+  readonly error?: string
 }
 
 interface TextAreaProps extends FieldProps {
@@ -25,7 +24,7 @@ interface TextAreaProps extends FieldProps {
 }
 
 export function TextField(props: FieldProps) {
-  const { id, name, hint, value, placeholder, errors, code = false, optional = false } = props
+  const { id, name, hint, value, placeholder, error, code = false, optional = false } = props
   return (
     <Field {...props} className="flex-1">
       <input
@@ -37,15 +36,15 @@ export function TextField(props: FieldProps) {
         autoComplete="off"
         autoCapitalize="none"
         spellCheck={false}
-        {...described(id, hint, errors)}
-        className={`h-12 ${boxOf(errors)} ${code ? 'font-mono text-sm' : ''}`}
+        {...described(id, hint, error)}
+        className={`h-12 ${BOX} ${code ? 'font-mono text-sm' : ''}`}
       />
     </Field>
   )
 }
 
 export function TextArea(props: TextAreaProps) {
-  const { id, name, hint, value, placeholder, errors, rows = 3, optional = false } = props
+  const { id, name, hint, value, placeholder, error, rows = 3, optional = false } = props
   return (
     <Field {...props}>
       <textarea
@@ -57,97 +56,52 @@ export function TextArea(props: TextAreaProps) {
         rows={rows}
         autoComplete="off"
         spellCheck={false}
-        {...described(id, hint, errors)}
-        className={`block py-3 font-mono text-sm ${boxOf(errors)}`}
+        {...described(id, hint, error)}
+        className={`block py-3 font-mono text-sm ${BOX}`}
       />
     </Field>
   )
 }
 
-interface SelectFieldProps
-  extends Pick<FieldProps, 'id' | 'name' | 'label' | 'hint' | 'value' | 'errors' | 'level'> {
-  /** Values with their labels. The first one is selected without a `value`, or with another one. */
-  readonly options: readonly (readonly [value: string, label: string])[]
-}
-
-export function SelectField(props: SelectFieldProps) {
-  const { id, name, hint, value, errors, options } = props
-  const selected = options.find(([each]) => each === value) ?? options[0]
-  return (
-    <Field {...props}>
-      <select
-        id={id}
-        name={name}
-        defaultValue={selected?.[0]}
-        autoComplete="off"
-        {...described(id, hint, errors)}
-        className={`h-12 ${boxOf(errors)}`}
-      >
-        {options.map(([each, text]) => (
-          <option key={each} value={each}>
-            {text}
-          </option>
-        ))}
-      </select>
-    </Field>
-  )
-}
-
-type ErrorsOf = FieldProps['errors']
-
-function hasErrors(errors: ErrorsOf): errors is readonly string[] {
-  return errors !== undefined && errors.length > 0
-}
-
-function boxOf(errors: ErrorsOf): string {
-  return `${BOX} ${hasErrors(errors) ? 'border-2 border-bad' : 'border-line-strong hover:border-accent'}`
-}
-
-function described(id: string, hint: string | undefined, errors: ErrorsOf) {
+function described(id: string, hint: string | undefined, error: string | undefined) {
   const ids = [
     ...(hint === undefined ? [] : [`${id}-hint`]),
-    ...(hasErrors(errors) ? [`${id}-error`] : []),
+    ...(error === undefined ? [] : [`${id}-error`]),
   ]
   return {
     'aria-describedby': ids.length === 0 ? undefined : ids.join(' '),
-    'aria-invalid': hasErrors(errors) || undefined,
+    'aria-invalid': error === undefined ? undefined : error !== '',
   }
 }
 
-function Errors({ id, errors }: { readonly id: string; readonly errors: ErrorsOf }) {
-  if (!hasErrors(errors)) return null
-  return (
-    <p id={`${id}-error`} className="text-sm font-medium text-bad wrap-anywhere">
-      {errors.map((each) => (
-        <span key={each} className="block">
-          {each}
-        </span>
-      ))}
-    </p>
-  )
-}
-
-interface FieldFrameProps extends Pick<FieldProps, 'id' | 'label' | 'hint' | 'errors' | 'level'> {
+interface FieldFrameProps extends Pick<FieldProps, 'id' | 'label' | 'hint' | 'error'> {
   readonly className?: string
   readonly children: ReactNode
 }
 
-/** A control with its label, hint and errors. */
-function Field({ id, label, hint, errors, level, className = '', children }: FieldFrameProps) {
-  const hintText = hint !== undefined && (
-    <p id={`${id}-hint`} className="text-sm text-soft">
-      {hint}
-    </p>
-  )
+/** A control with its label, hint and error. */
+function Field({ id, label, hint, error, className = '', children }: FieldFrameProps) {
   return (
     <div className={`min-w-0 space-y-1.5 ${className}`}>
       <label htmlFor={id} className="block font-medium">
         {label}
       </label>
-      {!level && hintText}
+      {hint !== undefined && (
+        <p id={`${id}-hint`} className="text-sm text-soft">
+          {hint}
+        </p>
+      )}
       {children}
-      <Errors id={id} errors={errors} />
-      {level && hintText}
+      {error !== undefined && (
+        <p
+          id={`${id}-error`}
+          data-part
+          aria-live="polite"
+          className="text-sm font-medium text-bad wrap-anywhere"
+        >
+          {error}
+        </p>
+      )}
     </div>
   )
 }
@@ -180,7 +134,7 @@ export function AgentForm({ value, label }: { readonly value?: string; readonly 
           autoCapitalize="none"
           spellCheck={false}
           aria-describedby="agent-hint"
-          className={`h-12 min-w-0 flex-1 ${boxOf(undefined)}`}
+          className={`h-12 min-w-0 flex-1 ${BOX}`}
         />
         <SubmitButton>Look up</SubmitButton>
       </div>

@@ -6,6 +6,8 @@ export interface HeadProps {
   readonly description: string
   /** Canonical path of the page; null for error pages, which have none. */
   readonly path: string | null
+  /** The URL of a module that this page needs besides the script of all pages. */
+  readonly script?: string
   /** The image that social networks show. */
   readonly image?: { readonly path: string; readonly alt: string }
   /** Machine-readable alternates of the page. */
@@ -18,7 +20,7 @@ export interface HeadProps {
 export const END_OF_PAGE = 'end-of-page'
 
 export function Head(props: HeadProps) {
-  const { context, title, description, path, image, alternates = [], jsonLd } = props
+  const { context, title, description, path, script, image, alternates = [], jsonLd } = props
   const { assets, site, serviceName } = context
   const url = path === null ? null : site.baseUrl + path
   return (
@@ -51,6 +53,7 @@ export function Head(props: HeadProps) {
       ))}
       {/* Neither deferred nor a module: the theme applies before anything is painted. */}
       <script src={assets.script} />
+      {script !== undefined && <script type="module" src={script} />}
       <link rel="stylesheet" href={assets.style} />
       {alternates.map(({ type, href }) => (
         <link key={href} rel="alternate" type={type} href={href} />

@@ -15,6 +15,8 @@ export interface PageContext {
 export interface PageAssets {
   readonly style: string
   readonly script: string
+  /** A module for /console alone. */
+  readonly consoleScript: string
   /** Fonts to preload: a browser that finds them in the style sheet alone loads them too late for the first page. */
   readonly fonts: readonly string[]
 }
