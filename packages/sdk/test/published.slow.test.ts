@@ -73,6 +73,15 @@ test('publint and arethetypeswrong find nothing', async () => {
   await succeed(programOf('attw'), packed.tarball, '--profile', 'esm-only')
 })
 
+const OWN = /^(\.|@noble\/)/
+/** What entry points import besides, by their name. */
+const PEERS = new Map([
+  ['node', /^(\.|node:)/],
+  ['ai-sdk', /^(\.|ai$)/],
+  ['openai-agents', /^(\.|@openai\/agents$)/],
+  ['langchain', /^(\.|@langchain\/core\/)/],
+])
+
 test('the package is its files and two dependencies; only ./node needs Node', () => {
   const manifest = JSON.parse(readFileSync(join(packed.installed, 'package.json'), 'utf8'))
   assert.deepEqual(Object.keys(manifest.dependencies), ['@noble/curves', '@noble/hashes'])
@@ -87,7 +96,7 @@ test('the package is its files and two dependencies; only ./node needs Node', ()
   for (const path of readdirSync(join(packed.installed, 'lib'), { recursive: true }) as string[]) {
     if (!/\.(js|ts)$/.test(path)) continue
     const text = readFileSync(join(packed.installed, 'lib', path), 'utf8')
-    const allowed = /^node[/.]/.test(path) ? /^(\.|node:)/ : /^(\.|@noble\/)/
+    const allowed = PEERS.get(/^[a-z-]+/.exec(path)?.[0] ?? '') ?? OWN
     for (const [, specifier = ''] of text.matchAll(/\b(?:from|import\(?)\s*['"](.*?)['"]/g)) {
       assert.match(specifier, allowed, path)
     }
