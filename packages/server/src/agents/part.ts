@@ -59,7 +59,7 @@ export interface AgentsPart extends OwnersPart {
 export async function openAgents(
   context: PartDeps & ReadDeps & OwnerDeps,
   cards: CardRenderers | null,
-  log: ClaimLog,
+  log: ClaimLog | null,
 ): Promise<AgentsPart> {
   const { settings, db, site, metrics } = context
   const { naming } = site

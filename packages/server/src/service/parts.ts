@@ -40,7 +40,9 @@ export async function openParts(
   const { settings, pages: built } = deps
   const cards = settings.previews.has('card-formats') ? built.cardRenderers : null
   const log = await opened.open(openLog(deps))
-  const agents = await opened.open(openAgents(deps, cards, log.claims))
+  // Each query of PostgreSQL is a round trip, for which all other claims would wait: there, the log's own step is cheaper.
+  const claimLog = settings.database.kind === 'sqlite' ? log.claims : null
+  const agents = await opened.open(openAgents(deps, cards, claimLog))
   const channels = await opened.open(openChannels(deps))
   const notifications = await opened.open(openNotifications(deps))
   const webhooks = await opened.open(openWebhooks(deps))
