@@ -78,7 +78,8 @@ const OWN = /^(\.|@noble\/)/
 const PEERS = new Map([
   ['node', /^(\.|node:)/],
   ['ai-sdk', /^(\.|ai$)/],
-  ['openai-agents', /^(\.|@openai\/agents$)/],
+  ['openai-agents', /^(\.|zod$|@openai\/agents$)/],
+  ['tools', /^(\.|zod$)/],
   ['langchain', /^(\.|@langchain\/core\/)/],
 ])
 
@@ -124,7 +125,7 @@ test('a bundle holds what it uses: who reads a header loads no client and no cur
   const header = await sizeOf("export { identifiedDid } from '@countersign/sdk'")
   const registry = await sizeOf("export { Registry } from '@countersign/sdk'")
   assert.ok(header < 4_000, `${header} bytes`)
-  assert.ok(registry < 46_000, `${registry} bytes`)
+  assert.ok(registry < 48_000, `${registry} bytes`)
   assert.ok(all > registry && registry > header)
 })
 
