@@ -8,6 +8,7 @@ import { type Operation, openApiOf } from '../../../../../test/support/openapi.t
 import { startTestService, type TestService, tempDir } from '../../../../../test/support/service.ts'
 import { shellInCheckout } from '../../../../../test/support/shell.ts'
 import { needs } from '../../../../../test/support/tools.ts'
+import { untilTicked } from '../../../../../test/support/until.ts'
 import { unescaped } from '../support/html.ts'
 
 interface Told extends Operation {
@@ -84,6 +85,9 @@ test(
   needs('curl'),
   async (t) => {
     const service = await startTestService(t, { SHORT_NAME: 'acme', ID_HEADER: 'AcmeID' })
+    await untilTicked(service, async () => {
+      return (await ask(service, '/api/v1/feed/latest')).status === 200
+    })
     const dir = tempDir(t)
     const shell = shellInCheckout(dir, { API_KEY: 'unknown' })
     t.after(() => shell.close())
