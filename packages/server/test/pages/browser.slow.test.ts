@@ -12,6 +12,7 @@ import { claimAgent, startTestService, type TestService } from '../../../../test
 import { setStatus } from '../../../../test/support/set-status.ts'
 import { signIn } from '../../../../test/support/signed-in.ts'
 import { BROWSER_MATRIX } from '../../../../test/support/tools.ts'
+import { until } from '../../../../test/support/until.ts'
 
 interface Scene {
   readonly service: TestService
@@ -176,8 +177,9 @@ test(
     await page.getByRole('button', { name: 'Theme: system' }).click()
     await page.getByRole('button', { name: 'Theme: light' }).click()
     await page.getByRole('button', { name: 'Theme: dark' }).waitFor()
+    // Chromium may show the colors a moment after the attribute.
+    await until(async () => (await ground()) !== light)
     const dark = await ground()
-    assert.notEqual(dark, light)
     // Runs as soon as there is a body, which is before anything is painted.
     await page.addInitScript(`new MutationObserver((_, observer) => {
     if (document.body === null) return
@@ -191,7 +193,7 @@ test(
     }
     await page.getByRole('button', { name: 'Theme: dark' }).click()
     await page.getByRole('button', { name: 'Theme: system' }).waitFor()
-    assert.equal(await ground(), light)
+    await until(async () => (await ground()) === light)
     assert.deepEqual(problems, [])
   },
 )
