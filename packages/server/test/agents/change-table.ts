@@ -35,7 +35,7 @@ interface Told {
 interface Row {
   /** The type of its entry in the log; null: it has none. */
   readonly log: string | null
-  /** Who made it, as the entry says; the others: whoever the drive says. */
+  /** Who made it, as the entry says. Absent: the actor that the drive names. */
   readonly by?: LogActor
   readonly notification: ((told: Told) => string | null) | null
 }

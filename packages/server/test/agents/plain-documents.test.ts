@@ -1,22 +1,22 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
-import sharp from 'sharp'
-import { ask, post } from '../../../../test/support/ask.ts'
+import { post } from '../../../../test/support/ask.ts'
 import { newKey } from '../../../../test/support/key.ts'
 import { rotationBody } from '../../../../test/support/key-operations.ts'
 import { giveProfile } from '../../../../test/support/profile.ts'
 import { type RawAnswer, rawGet } from '../../../../test/support/raw-get.ts'
 import { claimAgent, startTestService, type TestService } from '../../../../test/support/service.ts'
-import { type SignedInOwner, signIn } from '../../../../test/support/signed-in.ts'
+import { signIn } from '../../../../test/support/signed-in.ts'
 import { until } from '../../../../test/support/until.ts'
 import { verifyOwner } from '../../src/accounts/identity/record-verification.ts'
+import { putAvatar, redPng } from './manage/avatar-uploads.ts'
+import { agentIn } from './manage/with-agent.ts'
 
 const DOCUMENTS = ['card', 'didDocument', 'didJson', 'keySet'] as const
 type DocumentName = (typeof DOCUMENTS)[number]
 type Documents = Record<DocumentName, RawAnswer>
 
-const RED = { r: 255, g: 0, b: 0 }
 const MINUTE = 60_000
 
 /** The documents about an agent, each of which equals what the router answers: it answers whatever has a query. */
@@ -140,7 +140,10 @@ test('every change of an agent, of its owner or by time is in the next documents
   await after(() => send('PATCH', path, { displayName: 'Grüße, „Ada“' }), ['card'])
   await after(() => send('PATCH', path, { username: 'robot' }), ['card'])
   await after(() => send('PATCH', path, { username: null }), ['card'])
-  await after(() => putAvatar(service, owner, did), ['card'])
+  await after(
+    async () => agentIn(await putAvatar({ service, owner, did }, await redPng())),
+    ['card'],
+  )
   await after(() => send('DELETE', `${path}/avatar`), ['card'])
   await after(() => send('PATCH', '/api/account', { displayName: 'Ada L.' }), ['card'])
   await after(() => send('PATCH', '/api/account', { username: 'ada-l' }), ['card'])
@@ -194,16 +197,4 @@ test('every change of an agent, of its owner or by time is in the next documents
 
 async function untilChanged(service: TestService, did: string, last: Documents): Promise<void> {
   await until(async () => changed(last, await documentsOf(service, did)).length > 0)
-}
-
-async function putAvatar(service: TestService, owner: SignedInOwner, did: string): Promise<void> {
-  const create = { width: 8, height: 8, channels: 3, background: RED } as const
-  const picture = await sharp({ create }).png().toBuffer()
-  const { origin } = service.settings.baseUrl
-  const answer = await ask(service, `/api/account/agents/${did}/avatar`, {
-    method: 'PUT',
-    headers: { cookie: owner.cookie, origin, 'content-type': 'image/png' },
-    body: new Uint8Array(picture),
-  })
-  assert.equal(answer.status, 200, answer.text)
 }
