@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
@@ -22,6 +22,14 @@ function makeLarge(file: string): void {
   connection.exec('create table filler (bytes blob)')
   connection.exec('insert into filler values (zeroblob(17 * 1024 * 1024))')
   connection.close()
+}
+
+/** Asserts that a service on these data does not answer. */
+async function assertRefused(env: Readonly<Record<string, string>>): Promise<void> {
+  const { code, stdout, stderr } = await countersignd(env, 'serve')
+  assert.equal(code, 1)
+  assert.match(stderr, /damaged/)
+  assert.doesNotMatch(stdout, /serves/)
 }
 
 /** Data of a service that has stopped, with an agent, and then a flipped bit in a file whose time and size stay. */
@@ -48,19 +56,13 @@ test(
     if (service.child.exitCode === null) await once(service.child, 'exit')
     assert.equal(service.child.exitCode, 1)
     assert.match(service.output(), /serves .*The database file is damaged/s)
-    const again = await countersignd(env, 'serve')
-    assert.equal(again.code, 1)
-    assert.match(again.stderr, /damaged/)
-    assert.doesNotMatch(again.stdout, /serves/)
+    await assertRefused(env)
   },
 )
 
 test('a small file is always checked before the first answer', SQLITE_ONLY, async (t) => {
   const { env } = await leaveSilentDamage(t, false)
-  const { code, stdout, stderr } = await countersignd(env, 'serve')
-  assert.equal(code, 1)
-  assert.match(stderr, /damaged/)
-  assert.doesNotMatch(stdout, /serves/)
+  await assertRefused(env)
 })
 
 test(
@@ -69,10 +71,18 @@ test(
   async (t) => {
     const { env, file } = await leaveSilentDamage(t)
     execFileSync('touch', [file])
-    const { code, stdout, stderr } = await countersignd(env, 'serve')
-    assert.equal(code, 1)
-    assert.match(stderr, /damaged/)
-    assert.doesNotMatch(stdout, /serves/)
+    await assertRefused(env)
+  },
+)
+
+test(
+  'a file whose last check ended more than a day ago is checked before the first answer',
+  SQLITE_ONLY,
+  async (t) => {
+    const { env, file } = await leaveSilentDamage(t)
+    const [state] = readFileSync(`${file}.checked`, 'utf8').split('\n')
+    writeFileSync(`${file}.checked`, `${state}\n${Date.now() - 86_400_001}\n`)
+    await assertRefused(env)
   },
 )
 
