@@ -109,16 +109,7 @@ function SealBadge({ context, certificate }: BadgeProps) {
   const colour = colourOf(certificate)
   return (
     <Picture width={width} height={56} title={`${name}: ${standing}`}>
-      <rect
-        x=".75"
-        y=".75"
-        width={width - 1.5}
-        height="54.5"
-        rx="9"
-        fill="#fff"
-        stroke={colour}
-        strokeWidth="1.5"
-      />
+      <Frame width={width} colour={colour} />
       <g transform="translate(32 28) scale(.44)" fill="none" stroke={colour}>
         <path d={SEAL_EDGE} strokeWidth="4" />
         <circle r="37" strokeWidth="1.5" />
@@ -170,17 +161,7 @@ function Empty({ context, standing, colour }: PlainBadgeProps) {
   const width = Math.max(textWidth(label, 15), textWidth(standing, 12)) + 36
   return (
     <Picture width={width} height={56} title={`${label}: ${standing}`}>
-      <rect
-        x=".75"
-        y=".75"
-        width={width - 1.5}
-        height="54.5"
-        rx="9"
-        fill="#fff"
-        stroke={colour}
-        strokeWidth="1.5"
-        strokeDasharray="5 4"
-      />
+      <Frame width={width} colour={colour} dashes="5 4" />
       <g fontFamily={FONT} fontWeight="600" fill={colour}>
         <text x="18" y="25" fontSize="15" textLength={textWidth(label, 15)}>
           {label}
@@ -190,6 +171,29 @@ function Empty({ context, standing, colour }: PlainBadgeProps) {
         </text>
       </g>
     </Picture>
+  )
+}
+
+interface FrameProps {
+  readonly width: number
+  readonly colour: string
+  readonly dashes?: string
+}
+
+/** The border of the seal style. */
+function Frame({ width, colour, dashes }: FrameProps) {
+  return (
+    <rect
+      x=".75"
+      y=".75"
+      width={width - 1.5}
+      height="54.5"
+      rx="9"
+      fill="#fff"
+      stroke={colour}
+      strokeWidth="1.5"
+      strokeDasharray={dashes}
+    />
   )
 }
 
