@@ -1,4 +1,5 @@
 import { type Agent, signerOf } from '../agent.ts'
+import { CountersignError } from '../errors.ts'
 import { ALL_TOOLS } from './all-tools.ts'
 import { callTool, type ToolDefinition, type ToolHost } from './define-tool.ts'
 import { IssuedChallenges } from './issued-challenges.ts'
@@ -10,9 +11,18 @@ export interface BoundTool extends Omit<ToolDefinition, 'run'> {
   call(args: unknown): Promise<string>
 }
 
-/** The tools of an agent, for any framework. */
+/**
+ * The tools of an agent, for any framework.
+ * @throws CountersignError INVALID_ARGUMENT if `only` names what is no tool
+ */
 export function boundTools(agent: Agent, options: ToolOptions): readonly BoundTool[] {
   const { only, rotateKey } = options
+  const names = ALL_TOOLS.map(({ name }) => name)
+  const unknown = only?.find((each) => !names.includes(each))
+  if (unknown !== undefined) {
+    const message = `There is no tool ${unknown}. The tools are ${names.join(', ')}.`
+    throw new CountersignError('INVALID_ARGUMENT', message)
+  }
   const host = hostOf(agent, options)
   return ALL_TOOLS.filter(({ name }) => only?.includes(name) ?? true)
     .filter(({ name }) => name !== 'rotate_key' || rotateKey !== undefined)

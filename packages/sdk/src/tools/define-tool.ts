@@ -140,7 +140,7 @@ export function assertAudience(origin: string, { audiences }: ToolHost): void {
   const allowed = audiences.length === 0 ? 'no site' : `${audiences.join(', ')} only`
   throw new Failure(
     'WRONG_AUDIENCE',
-    `Nothing was sent: the operator of this server allows signed requests to ${allowed} (--audience).`,
+    `Nothing was sent: the operator of this agent allows signed requests to ${allowed} (its audiences).`,
   )
 }
 

@@ -78,6 +78,10 @@ for (const [name, toTools] of Object.entries(FRAMEWORKS)) {
     const names = (options?: ToolOptions) => toTools(agentFor(), options).map((each) => each.name)
     assert.ok(!names().includes('rotate_key'))
     assert.deepEqual(names({ only: ['fetch'] }), ['fetch'])
+    assert.throws(() => names({ only: ['fetch', 'buy'] }), {
+      code: 'INVALID_ARGUMENT',
+      message: /no tool buy\. .*fetch/,
+    })
   })
 
   test(`${name}: a tool signs, and refuses what countersign mcp refuses`, async (t) => {

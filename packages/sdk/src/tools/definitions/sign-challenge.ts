@@ -75,6 +75,6 @@ function assertAllowed(audience: string, { audiences }: ToolHost): string {
   if (audiences.length === 0 || audiences.includes(audience)) return audience
   throw new Failure(
     'WRONG_AUDIENCE',
-    `Nothing was signed: the operator of this server allows signatures for ${audiences.join(', ')} only.`,
+    `Nothing was signed: the operator of this agent allows signatures for ${audiences.join(', ')} only.`,
   )
 }
