@@ -127,10 +127,7 @@ export async function startCache(t: Cleanup, servicePort: string): Promise<strin
     .replace('listen 443 ssl', `listen 127.0.0.1:${port}`)
     .replaceAll(/^ *ssl_.*$/gm, '')
     .replace('/var/cache/nginx/countersign', join(dir, 'cache'))
-  writeFileSync(join(dir, 'service.conf'), text)
-  const file = join(dir, 'nginx.conf')
-  writeFileSync(file, nginxAround(dir, 'service.conf'))
-  return startServer(t, ['nginx', '-p', dir, '-e', 'stderr', '-c', file], dir, port)
+  return startServer(t, startedBy(dir, text), dir, port)
 }
 
 /** Uses a self-signed certificate, because no authority issues one for localhost. */
@@ -159,6 +156,11 @@ function nginx(setting: Setting): string[] {
     .replace('/var/cache/nginx/countersign', join(dir, 'cache'))
     .replace('/etc/ssl/countersign/fullchain.pem', certificate)
     .replace('/etc/ssl/countersign/privkey.pem', key)
+  return startedBy(dir, site)
+}
+
+/** Writes what nginx reads. @returns the command that starts it */
+function startedBy(dir: string, site: string): string[] {
   writeFileSync(join(dir, 'service.conf'), site)
   const file = join(dir, 'nginx.conf')
   writeFileSync(file, nginxAround(dir, 'service.conf'))

@@ -27,7 +27,7 @@ export async function buildGo(t: Cleanup, name: string): Promise<string> {
 export class GoHome {
   readonly #t: Cleanup
   readonly dir: string
-  /** Writable, so that whoever runs the test can remove it. */
+  /** Writable, so that it can be removed after the test. */
   readonly env: Readonly<Record<string, string>>
 
   constructor(t: Cleanup) {

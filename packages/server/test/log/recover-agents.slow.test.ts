@@ -264,7 +264,7 @@ test('the last state of each agent is that of the log, and nothing is logged twi
   const channels = await restored.operator.db.read.selectFrom('channels').selectAll().execute()
   assert.notEqual(channels[0]?.stale_since, null)
 
-  // The log goes on from where it was, with the next numbers, and whoever has verified it before accepts that.
+  // The log goes on from where it was, with the next numbers, and a verifier that has seen it before accepts that.
   await agents.rotate('rotated', 4, restored)
   await change(await signInBy(restored, agents.ownerId, Date.now), did('untouched'), 'suspend')
   await untilAllLogged({ service: restored })

@@ -52,7 +52,7 @@ export async function mapDamageErrors<T>(work: () => T | Promise<T>): Promise<T>
   }
 }
 
-/** The result code of an error of SQLite; null for any other. */
+/** The extended result code of an error of SQLite; null for any other error. */
 export function errcodeOf(error: unknown): number | null {
   if (!(error instanceof Error) || !('errcode' in error)) return null
   return typeof error.errcode === 'number' ? error.errcode : null

@@ -98,8 +98,8 @@ export class StatusTokens {
   }
 
   /**
-   * All lists in one state, which may be 5 seconds old. It is never older than the newest head that was sent: whoever misses a change
-   * because of that head finds it here.
+   * All lists in one state, which may be 5 seconds old. It is never older than the newest head that was sent: a follower that misses a
+   * change because of that head finds it here.
    * @throws CodedError UNAVAILABLE; StorageFailure
    */
   async snapshot(): Promise<SnapshotBody> {
