@@ -168,5 +168,5 @@ function errorText(error: unknown, host: ToolHost): string {
   if (code !== 'FAILURE') return `${code}: ${visible(message)}${request}${hint}`
   // The message of an unexpected error could contain anything, so only the operator gets it.
   host.log(visible(message))
-  return `${code}: An unexpected error occurred on this machine. See its log.`
+  return `${code}: An unexpected error occurred on this machine. See the log of the program that runs this tool.`
 }
