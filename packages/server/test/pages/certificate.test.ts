@@ -57,7 +57,7 @@ test('an active certificate shows the owner, the assurance of their verification
   const text = textOf(html)
   for (const each of [
     'Active This certificate is valid.',
-    'Its owner calls themselves “ Ada Lovelace ”. This name is not verified. In person verified',
+    'Its owner calls themselves “ Ada Lovelace ”. This name is not verified. Their identity was verified',
     'Reachable at shopper.example and 1 more.',
     'Self-declared name “ Ada Lovelace ” @ada',
     'In person, high assurance',
@@ -74,7 +74,10 @@ test('an active certificate shows the owner, the assurance of their verification
   ]) {
     assert.ok(text.includes(each), `${each}\n${text}`)
   }
-  assert.match(text, /In person verified their identity in [A-Z]\w+ 20\d\d, with high assurance\./)
+  assert.match(
+    text,
+    /Their identity was verified in [A-Z]\w+ 20\d\d \(In person, high assurance\)\./,
+  )
   assert.match(text, /Active since [A-Z]\w+ 20\d\d\. Reachable/)
   const thumbprint = keyThumbprint(Buffer.from(key.publicKey, 'base64'))
   assert.ok(text.replaceAll(' ', '').includes(thumbprint))
@@ -108,7 +111,7 @@ test('an owner verified with a low-assurance account is not shown as having prov
   const service = await startTestService(t)
   const did = await claimAgent(service, await service.operator.addVerifiedOwner('ada', 'low'))
   const text = textOf((await ask(service, `/agent/${did}`)).text)
-  assert.match(text, /This name is not verified\..*, with low assurance\./)
+  assert.match(text, /This name is not verified\..*, low assurance\)\./)
   assert.doesNotMatch(text, /has proved/)
 })
 

@@ -68,8 +68,8 @@ function RunBy({ certificate: { agent, verification, verifiedName } }: AnswerPro
   const { label, verifiedAt, assurance } = verification
   return (
     <>
-      {declared} This name is not verified. {label} verified their identity in{' '}
-      <Month at={verifiedAt} />, with {assurance} assurance.
+      {declared} This name is not verified. Their identity was verified in <Month at={verifiedAt} />{' '}
+      ({label}, {assurance} assurance).
     </>
   )
 }
