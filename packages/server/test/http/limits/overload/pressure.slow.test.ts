@@ -37,7 +37,7 @@ async function press(): Promise<() => void> {
 const WITHOUT_DEADLINES = { skip: ON_POSTGRES && 'it is about the event loop' }
 
 test(
-  'a process under pressure rejects requests at once, except lookups, health checks and revocations',
+  'a process under pressure rejects requests at once, except lookups, cards, health checks and revocations',
   WITHOUT_DEADLINES,
   async (t) => {
     const metricsPort = String(await freePort())
@@ -45,17 +45,18 @@ test(
     const key = newKey()
     const owner = await signIn(service, await service.operator.addVerifiedOwner())
     const did = await claimAgent(service, owner.ownerId, key)
-    const card = `/api/agents/${did}/card`
-    assert.equal((await ask(service, card)).status, 200)
+    const grade = `/api/agents/${did}/grade`
+    assert.equal((await ask(service, grade)).status, 200)
 
     const calm = await press()
     const [read, verified, account, ...healthy] = await Promise.all([
-      ask(service, card),
+      ask(service, grade),
       post(service, '/api/v1/agent/verify', verifyBody(key)),
       owner.get('/api/account'),
       ask(service, `/api/v1/agent/${did}`),
       // HEAD goes through the router, unlike a plain GET.
       ask(service, `/api/v1/agent/${did}`, { method: 'HEAD' }),
+      ask(service, `/api/agents/${did}/card`),
       ask(service, '/healthz'),
       ask(service, '/readyz'),
       owner.post(`/api/account/agents/${did}/revoke`),
@@ -65,12 +66,12 @@ test(
     assert.match(read.headers.get('access-control-expose-headers') ?? '', /Retry-After/)
     assert.deepEqual(
       healthy.map(({ status }) => status),
-      [200, 200, 200, 200, 200],
+      [200, 200, 200, 200, 200, 200],
       healthy.map(({ text }) => text).join('\n'),
     )
     const metrics = await (await fetch(`http://localhost:${metricsPort}/metrics`)).text()
     assert.match(metrics, /^countersign_refused_total\{reason="pressure"\} 3$/m)
 
-    await until(async () => (await ask(service, card)).status === 200, 30_000)
+    await until(async () => (await ask(service, grade)).status === 200, 30_000)
   },
 )
