@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
-import { Agent, Registry } from '@countersign/sdk'
+import { Agent, newKey, Registry, type Signer } from '@countersign/sdk'
 import { decodeJwt } from 'jose'
 import { fileCleanup } from '../../../test/support/file-cleanup.ts'
 import {
@@ -80,9 +80,9 @@ test('refusals are reported by their codes', async () => {
   await failsWith('VALIDATION_ERROR', agent.grant({ ...request(), audience: '' }))
   await assign(world, null)
   await failsWith('CONFLICT', agent.grant(request()))
+  // An agent that does not know its DID asks for it.
   const { key } = await certifiedAgent(service)
-  await failsWith(
-    'NO_DID',
-    new Agent({ registry: registryOf(service), signer: key }).grant(request()),
-  )
+  const asking = (signer: Signer) => new Agent({ registry: registryOf(service), signer })
+  await failsWith('CONFLICT', asking(key).grant(request()))
+  await failsWith('NO_DID', asking(await newKey()).grant(request()))
 })
