@@ -14,22 +14,28 @@ const TOTALS = {
   todo: 'todo',
 } as const
 
-export function printProgress({ job, reports, problem, ms }: JobResult, place: string): void {
+export function printProgress(
+  { job, reports, problem, output, ms }: JobResult,
+  place: string,
+): void {
   const failed = only(reports, 'failed')
   const mark = failed.length > 0 || problem !== null ? '✖' : '✔'
   const tests = only(reports, 'totals')[0]?.counts.tests ?? 0
   console.log(
     `${mark} ${place} ${job.database}: ${job.paths.length} files, ${tests} tests, ${Math.round(ms / 1000)} s`,
   )
-  for (const { at, name } of failed) console.log(`    ✖ ${name} (${at})`)
+  // Now and not at the end: a run of half an hour that is interrupted has said why.
+  for (const { at, name, error } of failed)
+    console.log(`    ✖ ${name} (${at})\n${error.replace(/^/gm, '      ')}`)
+  if (problem !== null) console.log(`    ✖ ${problem}\n${output}`)
 }
 
-/** Prints what went wrong, the slowest files, and the totals in the form of `node --test`. @returns whether all went well */
+/** Prints what failed, the slowest files, and the totals in the form of `node --test`. @returns whether all went well */
 export function printResults(results: readonly JobResult[], ms: number): boolean {
-  for (const { job, reports, problem, output } of results) {
-    for (const { at, name, error } of only(reports, 'failed'))
-      console.log(`\n✖ ${name}\n  ${at} (${job.database})\n${error.replace(/^/gm, '  ')}`)
-    if (problem !== null) console.log(`\n✖ ${problem}: a process for ${job.database}\n${output}`)
+  for (const { job, reports, problem } of results) {
+    for (const { at, name } of only(reports, 'failed'))
+      console.log(`\n✖ ${name}\n  ${at} (${job.database})`)
+    if (problem !== null) console.log(`\n✖ ${problem}: a process for ${job.database}`)
   }
   const reports = results.flatMap((each) => each.reports)
   for (const [reason, count] of sums(only(reports, 'skipped').map(({ reason }) => [reason, 1])))
