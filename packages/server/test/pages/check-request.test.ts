@@ -24,7 +24,7 @@ test('the page opens with a sample that is valid now, and each way to break it f
   let ahead = 0
   const service = await startTestService(t, {}, () => Date.now() + ahead)
   const html = await open(service)
-  assert.match(verdictOf(html), /^Verified The agent signed this request/)
+  assert.match(verdictOf(html), /^Verified The sample agent signed this request/)
   const { nonce, ...others } = outcomesOf(html)
   assert.equal(nonce, 'unchecked')
   assert.deepEqual([...new Set(Object.values(others))], ['passed'])

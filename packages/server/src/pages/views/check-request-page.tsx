@@ -35,8 +35,7 @@ export function checkRequestPage(context: PageContext, data: CheckRequestData): 
       <h1 className="mt-5 text-3xl/9 font-bold tracking-tight">Check a signed request</h1>
       <p className="mt-1 text-pretty">
         See what a signature covers, check by check (RFC 9421, Web Bot Auth). It works for every
-        signer with a key directory. This is a sample: change it, or paste a request that your site
-        received.
+        signer with a key directory. Change the sample, or paste a request that your site received.
       </p>
       <form
         method="post"
@@ -49,6 +48,11 @@ export function checkRequestPage(context: PageContext, data: CheckRequestData): 
           Check request
         </button>
         <Breaks inspection={inspection} breaks={data.breaks} />
+        <section id="result" aria-label="Result">
+          <div id="verdict" data-part aria-live="polite">
+            <RequestVerdict inspection={inspection} />
+          </div>
+        </section>
         <div className="grid items-start gap-x-8 gap-y-6 lg:grid-cols-2 lg:grid-rows-[auto_1fr]">
           <section aria-labelledby="request-title" className="min-w-0 space-y-2">
             <h2 id="request-title" className="font-semibold">
@@ -58,10 +62,10 @@ export function checkRequestPage(context: PageContext, data: CheckRequestData): 
               <RequestLines inspection={inspection} />
             </div>
           </section>
-          <section id="result" aria-label="Result" className="min-w-0 space-y-4 lg:row-span-2">
-            <div id="verdict" data-part aria-live="polite">
-              <RequestVerdict inspection={inspection} />
-            </div>
+          <section aria-labelledby="checks-title" className="min-w-0 space-y-2 lg:row-span-2">
+            <h2 id="checks-title" className="font-semibold">
+              Checks
+            </h2>
             <div id="checks" data-part>
               <RequestChecks inspection={inspection} />
             </div>
@@ -210,7 +214,8 @@ function Entry({ data: { form, inspection } }: { readonly data: CheckRequestData
         />
       </div>
       <p className="text-sm/6 text-soft">
-        Nothing is stored: neither the request nor its nonce. Programs use{' '}
+        Nothing is stored: neither the request nor its nonce. If the signature names a key
+        directory, the service reads it. Programs use{' '}
         <a href="/docs/api/check#verifyRequest" className="underline underline-offset-4">
           POST /api/v1/verify-request
         </a>

@@ -10,6 +10,11 @@ interface InspectionProps {
   readonly inspection: Inspection
 }
 
+const AGENT_SIGNED = 'The agent signed this request, and its certificate is active.'
+const SAMPLE_SIGNED = 'The sample agent signed this request. It exists on this page alone.'
+const HOLDER_SIGNED =
+  'The holder of the key signed this request. This service has not certified the signer.'
+
 export function RequestVerdict({ inspection }: InspectionProps) {
   if (inspection.kind === 'fault') {
     return (
@@ -18,7 +23,7 @@ export function RequestVerdict({ inspection }: InspectionProps) {
       </Verdict>
     )
   }
-  const { result, broken, isRedacted, isPinned, now, checks } = inspection
+  const { result, broken, isRedacted, isPinned, now, checks, source } = inspection
   const { reason, verdict, did } = result
   const at = isPinned ? ` That was the result at ${timeText(now)}.` : ''
   if (reason === null && broken.name !== null) {
@@ -31,9 +36,8 @@ export function RequestVerdict({ inspection }: InspectionProps) {
   if (reason === null) {
     return (
       <Verdict tone="active" title="Verified">
-        {did === null
-          ? 'The holder of the key signed this request. This service has not certified the signer.'
-          : 'The agent signed this request, and its certificate is active.'}
+        {did === null && HOLDER_SIGNED}
+        {did !== null && (source?.isSample ? SAMPLE_SIGNED : AGENT_SIGNED)}
         {at}
       </Verdict>
     )
@@ -57,10 +61,7 @@ export function RequestChecks({ inspection }: InspectionProps) {
   if (inspection.kind === 'fault') return null
   const { checks, isLive } = inspection
   return (
-    <ol
-      aria-label="Checks"
-      className="divide-y divide-line rounded-lg border border-line bg-surface"
-    >
+    <ol className="divide-y divide-line rounded-lg border border-line bg-surface">
       {checks.map((check, index) => (
         <CheckRow key={check.name} check={check} number={index + 1} isLive={isLive} />
       ))}
@@ -100,7 +101,7 @@ function CheckRow({ check, number, isLive }: RowProps) {
       className={`px-3 py-2.5 sm:px-4 ${outcome === 'failed' ? 'bg-bad-wash' : ''}`}
     >
       <div className="flex flex-wrap justify-between gap-x-3">
-        <h2 className="flex min-w-0 gap-3 font-medium">
+        <h3 className="flex min-w-0 gap-3 font-medium">
           {status === null ? (
             <Hollow />
           ) : (
@@ -109,7 +110,7 @@ function CheckRow({ check, number, isLive }: RowProps) {
           <span className="min-w-0 wrap-anywhere hyphens-auto">
             {number}. {title}
           </span>
-        </h2>
+        </h3>
         <p className={`text-sm/7 font-medium ${ink}`}>{word}</p>
       </div>
       <div className="text-sm/6 wrap-anywhere sm:pl-8">

@@ -57,7 +57,7 @@ export function stopOf(html: string): string {
 }
 
 export function verdictOf(html: string): string {
-  const [, verdict = ''] = /<div id="verdict"[^>]*>(.*?)<\/div><div id="checks"/s.exec(html) ?? []
+  const [, verdict = ''] = /<div id="verdict"[^>]*>(.*?)<\/section>/s.exec(html) ?? []
   return textOf(verdict).trim()
 }
 
