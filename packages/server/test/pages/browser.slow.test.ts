@@ -42,7 +42,9 @@ async function scene(t: { after(end: () => unknown): void }): Promise<Scene> {
   const pages = {
     start: '/',
     check: '/check',
-    'check of a request': '/check/request',
+    // The sample is another one with each visit.
+    'check of a request':
+      '/check/request?request=GET+https://shop.example/&at=2026-01-01T00:00:00Z',
     console: '/console',
     sample: '/sample',
     'check of an agent': '/check?agent=the-active',

@@ -25,8 +25,17 @@ export async function signedRequestVerdict(
   deps: VerifyDeps,
   request: SignedRequest,
 ): Promise<SignedRequestVerdict> {
+  assertOrigin(request.audience)
   const used: UsedNonce[] = []
-  const { verdict, reason, did, keyid, digest } = await verify(deps, request, undefined, used)
+  // Records nothing: the site does, and needs to know what.
+  const nonces: NonceStore = {
+    record: (nonce) => {
+      used.push(nonce)
+      return 'fresh'
+    },
+  }
+  const verify = verifierFor(deps, request.audience, nonces)
+  const { verdict, reason, did, keyid, digest } = await verify(rawRequestOf(request))
   const [nonce] = verdict === 'verified' ? used : []
   return {
     verdict,
@@ -38,19 +47,6 @@ export async function signedRequestVerdict(
     replayUntil: nonce === undefined ? null : timestamp(nonce.expiresAt),
     digest: digest === 'none' ? 'none' : 'unchecked',
   }
-}
-
-/**
- * The same for the check page, with the verifier's own result.
- * @param body the bytes as received; undefined if they were not given
- * @throws CodedError VALIDATION_ERROR, UNAVAILABLE; StorageFailure
- */
-export function verifySignedRequest(
-  deps: VerifyDeps,
-  request: SignedRequest,
-  body: Uint8Array | undefined,
-): Promise<SignatureResult> {
-  return verify(deps, request, body, [])
 }
 
 /**
@@ -66,30 +62,11 @@ export function verifyOwnRequest(
   return verifierFor(deps, deps.site.baseUrl, nonces)(received)
 }
 
-/** @param used receives the nonce, which nothing else records */
-async function verify(
-  deps: VerifyDeps,
-  request: SignedRequest,
-  body: Uint8Array | undefined,
-  used: UsedNonce[],
-): Promise<SignatureResult> {
-  const received = { ...rawRequestOf(request), body }
-  assertOrigin(request.audience)
-  // Records nothing: the site does, and needs to know what.
-  const nonces: NonceStore = {
-    record: (nonce) => {
-      used.push(nonce)
-      return 'fresh'
-    },
-  }
-  return verifierFor(deps, request.audience, nonces)(received)
-}
-
 function verifierFor(deps: VerifyDeps, audience: string, nonces: NonceStore): RequestVerifier {
   return requestVerifier({
     audiences: [audience],
     naming: deps.site.naming,
-    findKey: keysOf(deps),
+    findKey: keysOfAgents(deps),
     verifySignature: (...args) => deps.ed25519.verify(...args),
     nonces,
     now: deps.now,
@@ -97,7 +74,7 @@ function verifierFor(deps: VerifyDeps, audience: string, nonces: NonceStore): Re
 }
 
 /** The keys of this service's agents. The address in `Signature-Agent` only names the agent. */
-function keysOf({ site, readModel }: VerifyDeps): KeyLookup {
+export function keysOfAgents({ site, readModel }: VerifyDeps): KeyLookup {
   return async ({ signatureAgent }) => {
     const tail = agentOfKeySetUrl(site.naming, site.baseUrl, signatureAgent.url)
     if (tail === null) return 'untrusted-agent'
@@ -111,7 +88,11 @@ function keysOf({ site, readModel }: VerifyDeps): KeyLookup {
 const ABSOLUTE = /^(https?):\/\/([^/?#]*)(.*)$/s
 
 /** Splits the URL without parsing it: `URL` would normalize what the verifier has to compare as it was received. */
-export function rawRequestOf({ method, url, headers }: SignedRequest): RawRequest {
+export function rawRequestOf({
+  method,
+  url,
+  headers,
+}: Pick<SignedRequest, 'method' | 'url' | 'headers'>): RawRequest {
   const [, scheme, authority = '', target = ''] = ABSOLUTE.exec(url) ?? []
   return {
     method,
