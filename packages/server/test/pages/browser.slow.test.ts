@@ -149,7 +149,7 @@ test(
     await page.getByLabel('Challenge').fill('one\ntwo')
     await page.getByLabel('Signature', { exact: true }).fill('nonsense')
     await page.keyboard.press('Enter')
-    await page.getByRole('status').getByText('The signature is malformed.').waitFor()
+    await page.getByRole('status').getByText('Not a signature').waitFor()
     assert.equal(await page.getByLabel('Challenge').inputValue(), 'one\ntwo')
     assert.deepEqual(problems, [])
   },
