@@ -84,7 +84,7 @@ function Names({ dids }: Pick<ClaimedBatchProps, 'dids'>) {
         Name your agents
       </h3>
       <p className="max-w-2xl text-pretty text-soft">
-        Everyone sees a name on the certificate. Below it is the label that the agent has chosen.
+        Everyone sees the name on the certificate. The label was chosen at the claim.
       </p>
       <ul className="grid gap-x-6 gap-y-4 sm:grid-cols-2">
         {dids.map((did, index) => {
