@@ -73,5 +73,5 @@ async function dataFor(
     check.kind === 'found'
       ? challengeFor(challenges, didOfAgent(read.site, check.view.agent.tail), linked, used)
       : null
-  return { agent: { asked, answer: agentAnswer(read, check) }, challenge, proof: null }
+  return { agent: { asked, answer: await agentAnswer(read, check) }, challenge, proof: null }
 }

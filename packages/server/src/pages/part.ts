@@ -65,7 +65,12 @@ export function openPages(
       await emailLinkRoutes(app, { deps: mailDeps, pages })
       developmentMailRoute(app, { deps: mailDeps, pages })
       const { providers } = context
-      await serveDashboard(app, { baseUrl: site.baseUrl, providers, dir: DASHBOARD_DIR })
+      await serveDashboard(app, {
+        baseUrl: site.baseUrl,
+        serviceName: context.serviceName,
+        providers,
+        dir: DASHBOARD_DIR,
+      })
       packageRoutes(app, site.naming, PACKAGES_DIR)
       goModuleRoutes(app, site.naming, PACKAGES_DIR)
       docsRoutes(app, { library, pages, read, renderedPages })

@@ -44,6 +44,7 @@ async function addressesOf(service: TestService): Promise<[string, readonly stri
     // These overlap a pattern with a parameter, which supports other methods.
     ['/api/agents/token', ['POST']],
     ['/api/account/agents/revoke-all', ['POST']],
+    ['/api/account/agents/status', ['POST']],
     ['/docs/api', ['GET', 'HEAD']],
     // Other spellings of the same URL.
     ['/api/v1/claim?a=b', ['POST']],
