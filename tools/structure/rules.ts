@@ -40,14 +40,14 @@ export const MOST_ARROWS = 60
  * renouncing and reports of keys, joins, recovery and mirrors of the log, erasure, nonce stores that have just started, archives of keys for
  * another node, notices of new access, claims in names, claims that agents repeat, tools for three frameworks, plain answers of cards and
  * documents, claims' places in the log, checks beside the answers, pages of examples, a certificate page that answers first,
- * a page that takes signed requests apart.
+ * a page that takes signed requests apart, a start page whose sample signs.
  */
 export const BARS: readonly {
   readonly within: RegExp
   readonly mostFiles?: number
   readonly mostLines: number
 }[] = [
-  { within: /^packages\/server\/src\//, mostFiles: 560, mostLines: 61_250 },
+  { within: /^packages\/server\/src\//, mostFiles: 563, mostLines: 61_500 },
   // The list of parts, and what registers, runs and closes them.
   { within: /^packages\/server\/src\/service\/[^/]+\.ts$/, mostLines: 700 },
   { within: /^packages\/[a-z]+\/src\//, mostLines: 107_600 },
