@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { newPage, openBrowser } from '../../../../test/support/browser.ts'
-import { openAsNewcomer } from '../../../../test/support/dashboard.ts'
+import { openAsOwner } from '../../../../test/support/dashboard.ts'
 import { claimAgent, startTestService } from '../../../../test/support/service.ts'
 import { BROWSER } from '../../../../test/support/tools.ts'
 
@@ -18,12 +18,16 @@ test(
   BROWSER,
   async (t) => {
     const service = await startTestService(t)
-    const did = await claimAgent(service, await service.operator.addVerifiedOwner('ada'))
+    const owner = await service.operator.addVerifiedOwner('ada')
+    const did = await claimAgent(service, owner)
     const browser = await openBrowser(t)
     const weights = {
       start: await weightOf((await newPage(browser)).page, service.url),
       certificate: await weightOf((await newPage(browser)).page, `${service.url}/agent/${did}`),
-      dashboard: await weightOf((await openAsNewcomer(browser)).page, `${service.url}/dashboard`),
+      dashboard: await weightOf(
+        (await openAsOwner(browser, service, owner)).page,
+        `${service.url}/dashboard`,
+      ),
     }
     for (const [name, { all, script }] of Object.entries(weights))
       t.diagnostic(`${name}: ${all} bytes, of which ${script} are scripts`)
@@ -45,7 +49,9 @@ async function weightOf(page: Page, url: string): Promise<{ all: number; script:
       .then(({ responseBodySize, responseHeadersSize }) => responseBodySize + responseHeadersSize)
     sizes.push(size.then((each) => ({ size: each, isScript })))
   })
-  await page.goto(url, { waitUntil: 'networkidle' })
+  await page.goto(url)
+  // The dashboard holds a stream open, so its network is never idle.
+  await page.getByRole('heading', { level: 1 }).waitFor()
   const all = await Promise.all(sizes)
   const sum = (of: typeof all) => of.reduce((total, { size }) => total + size, 0)
   return { all: sum(all), script: sum(all.filter(({ isScript }) => isScript)) }
