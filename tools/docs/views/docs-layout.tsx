@@ -23,7 +23,7 @@ export function DocsLayout({ place, heading, children, ...head }: DocsLayoutProp
               Documentation
             </a>
           </p>
-          <h1 className="mt-2 text-4xl/11 font-bold tracking-tight text-balance wrap-anywhere">
+          <h1 className="mt-2 text-4xl/11 font-bold tracking-tight text-balance wrap-anywhere hyphens-auto">
             {heading}
           </h1>
           <OnThisPage headings={place.headings} />
