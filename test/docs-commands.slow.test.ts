@@ -12,11 +12,12 @@ import { claimAgent, postJson, type TestService } from './support/service.ts'
 import { signedHeaders } from './support/sign-request.ts'
 import { signIn } from './support/signed-in.ts'
 import { needs } from './support/tools.ts'
-import { until } from './support/until.ts'
+import { until, untilTicked } from './support/until.ts'
 
 const page = (name: string) => new DocPage(`docs/${name}.md`, import.meta.filename)
 const AGENTS = page('agents')
 const RELYING = page('relying-parties')
+const WHICH = page('which-check')
 
 const AUDIENCE = 'https://shop.example'
 const NONCE = 'aQ3zXw9TbQe7RzMn3VhYcJ2p'
@@ -148,8 +149,31 @@ test(
   },
 )
 
+test(
+  'the commands of docs/which-check.md tell the status in five ways',
+  needs('curl'),
+  async (t) => {
+    const { service, shell, ownerId, here } = await startDocsFixture(t)
+    const did = await claimAgent(service, ownerId, newKey())
+    const latest = `${service.url}/api/v1/feed/latest`
+    await untilTicked(service, async () => (await fetch(latest)).status === 200)
+    await shell.run(`export DID=${did} URL`)
+    const first = JSON.parse(await shell.run(here(WHICH.take('Which check do I need?'))))
+    assert.equal(first.verified, true)
+
+    const ways = WHICH.take('The same status, five times').trim().split('\n')
+    const [lookup = '', certificate = '', staple = '', list = '', feed = ''] = ways
+    assert.equal(JSON.parse(await shell.run(lookup)).certificate.status, 'active')
+    const { status } = claimsOf(await shell.run(certificate))
+    assert.equal(claimsOf(await shell.run(staple)).agentStatus, 'active')
+    await shell.run(`LIST=${status.status_list.uri}`)
+    assert.equal(claimsOf(await shell.run(list)).sub, status.status_list.uri)
+    assert.match(await shell.run(feed), /"head":"ey/)
+  },
+)
+
 test('every block of this test was run', needs('openssl', 'curl', 'python3'), () => {
-  for (const each of [AGENTS, RELYING]) each.assertAllTaken()
+  for (const each of [AGENTS, RELYING, WHICH]) each.assertAllTaken()
 })
 
 /** The page's description of a request, with the headers of one that the agent has signed. */
@@ -184,6 +208,11 @@ async function assertProves(service: TestService, proof: Proof): Promise<void> {
   const response = await postJson(`${service.url}/api/v1/agent/verify`, proof)
   const { verified } = (await response.json()) as VerifyResponse
   assert.equal(verified, true)
+}
+
+/** The claims of a JWT. */
+function claimsOf(token: string) {
+  return JSON.parse(Buffer.from(token.split('.')[1] as string, 'base64url').toString())
 }
 
 async function json(url: string): Promise<Record<string, string>> {

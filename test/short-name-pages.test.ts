@@ -37,7 +37,7 @@ test('public pages use the deployment’s names', async (t) => {
   const { text } = await ask(service, '/', HTML)
   // The one place that says what the service is made of.
   assertNoDefaultNames('/', text.replace('Acme runs on Countersign, which', ''))
-  const groups = (await ask(service, '/docs/api')).text.matchAll(/href="(\/docs\/api\/\w+)"/g)
+  const groups = (await ask(service, '/docs/api')).text.matchAll(/href="(\/docs\/api\/[\w-]+)"/g)
   for (const [, path = ''] of groups) assertNoDefaultNames(path, (await ask(service, path)).text)
 })
 

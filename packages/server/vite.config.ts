@@ -30,6 +30,7 @@ export default defineConfig({
             'check-request': 'src/pages/views/check-request-browser.ts',
             console: 'src/pages/views/console-browser.ts',
             pages: 'src/pages/views/pages.css',
+            start: 'src/pages/views/start-browser.ts',
           },
         },
       },

@@ -13,7 +13,7 @@ import { collectOpenApi } from '../openapi/collect-openapi.ts'
 import type { ApiDocument } from '../openapi/openapi-types.ts'
 import { publishOpenApi } from '../openapi/published-openapi.ts'
 import { STAND_IN, STAND_IN_NAMES, templateOf } from '../openapi/stand-ins.ts'
-import { type ApiGroup, apiModel } from './api-model.ts'
+import { type ApiPage, type ApiReference, apiModel } from './api-model.ts'
 import type { Book, BookPage } from './book.ts'
 import { compileBook } from './compile-book.ts'
 import { operationSections, sectionsOf } from './search-sections.ts'
@@ -29,7 +29,7 @@ type Files = Readonly<Record<string, string>>
 interface Reference {
   readonly folder: string
   readonly document: ApiDocument
-  readonly groups: readonly ApiGroup[]
+  readonly model: ApiReference
 }
 
 const FEATURES: readonly Features[] = [false, true].flatMap((witness) =>
@@ -47,7 +47,8 @@ export async function buildDocs(root: string, dist: string): Promise<void> {
   const context = contextOf(root)
   const references: Reference[] = []
   for (const features of FEATURES) references.push(await readReference(features))
-  const map = mapOf(book, references[0]?.groups ?? [])
+  // Every deployment has every page, if not every operation.
+  const map = mapOf(book, pagesIn(references[0]?.model))
   const templates: Files = {
     ...pagesOf(views, context, book, map),
     ...textsOf(book),
@@ -86,7 +87,11 @@ function contextOf(root: string): PageContext {
 
 async function readReference(features: Features): Promise<Reference> {
   const document = await collectOpenApi(features)
-  return { folder: apiFolder(features), document, groups: apiModel(document) }
+  return { folder: apiFolder(features), document, model: apiModel(document) }
+}
+
+function pagesIn(model: ApiReference | undefined): ApiPage[] {
+  return (model?.sections ?? []).flatMap(({ pages }) => pages)
 }
 
 function mapOf({ groups, pages }: Book, api: DocsMap['api']): DocsMap {
@@ -144,16 +149,16 @@ function referenceOf(
   views: Views,
   context: PageContext,
   map: DocsMap,
-  { folder, document, groups }: Reference,
+  { folder, document, model }: Reference,
 ): Files {
   return {
-    [`${folder}/index.html`]: withVisitorSlot(views, views.apiIndexPage(context, map, groups)),
+    [`${folder}/index.html`]: withVisitorSlot(views, views.apiIndexPage(context, map, model)),
     [`${folder}/openapi.json`]: withWholeElements(JSON.stringify(publishOpenApi(document))),
-    [`${folder}/search.json`]: JSON.stringify(operationSections(groups)),
+    [`${folder}/search.json`]: JSON.stringify(operationSections(model)),
     ...Object.fromEntries(
-      groups.map((group) => [
-        `${folder}/groups/${group.name}.html`,
-        withVisitorSlot(views, withWholeElements(views.apiGroupPage(context, map, group))),
+      pagesIn(model).map((page) => [
+        `${folder}/resources/${page.name}.html`,
+        withVisitorSlot(views, withWholeElements(views.apiResourcePage(context, map, page))),
       ]),
     ),
   }

@@ -37,8 +37,8 @@ function describe(kind: ChannelKind): string {
 function checkText({ check }: ChannelKind): string {
   if (check === null) return 'There is no daily check: the agent proves it itself.'
   return check.agreement === 'most'
-    ? 'Checked daily. More than half of the perspectives must find it.'
-    : 'Checked daily. The first perspective that gets an answer decides.'
+    ? 'Checked daily through three DNS resolvers, or as many as the operator sets. More than half must find it.'
+    : 'Checked daily. The first DNS resolver through which there is an answer decides.'
 }
 
 function methodText({ title, step, fields }: ProofMethodInWords): string {

@@ -16,7 +16,8 @@ test('the generated parts of docs/ are up to date: npx node tools/write-docs.ts'
 })
 
 test('the SDK reference has every export with its signature and doc comment', () => {
-  const reference = sdkReference(ROOT)
+  const pages = sdkReference(ROOT)
+  const reference = [...pages.values()].join('\n\n')
   for (const name of ['Agent', 'Registry', 'agentSignIn', 'CountersignError', 'keyFromFile']) {
     assert.ok(reference.includes(`\n### ${name}\n`), name)
   }
@@ -28,6 +29,8 @@ test('the SDK reference has every export with its signature and doc comment', ()
     'Keys',
     'Claim and renounce a certificate',
   ])
+  assert.match(pages.get('errors') ?? '', /^## Errors\n.*^## Other types\n/ms)
+  for (const [name, text] of pages) assert.ok(text.length < reference.length / 3, name)
   const headings = [...reference.matchAll(/^### (.+)$/gm)].map(([, name]) => name)
   assert.deepEqual(headings, [...new Set(headings)])
   assert.doesNotMatch(reference, /#signer|private key is kept/)

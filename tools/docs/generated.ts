@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { withPart } from './marked-part.ts'
 import { sdkReference } from './sdk-section.ts'
+import { SDK_PAGES } from './sdk-tasks.ts'
 
 /** A page with a generated part. */
 export interface Generated {
@@ -30,8 +31,19 @@ export const GENERATED: readonly Generated[] = [
     file: `docs/gateways-${proxy}.md`,
     write: (root: string, page: string) => withPart(page, 'deploy', deployFiles(root, proxy)),
   })),
-  { file: 'docs/sdk.md', write: (root, page) => withPart(page, 'sdk', sdkReference(root)) },
+  ...SDK_PAGES.map(({ name }) => ({
+    file: `docs/sdk-${name}.md`,
+    write: (root: string, page: string) => withPart(page, 'sdk', sdkPages(root).get(name) ?? ''),
+  })),
 ]
+
+let readPages: { readonly root: string; readonly pages: ReadonlyMap<string, string> } | null = null
+
+/** The sources are parsed once for all pages. */
+function sdkPages(root: string): ReadonlyMap<string, string> {
+  if (readPages?.root !== root) readPages = { root, pages: sdkReference(root) }
+  return readPages.pages
+}
 
 function deployFiles(root: string, proxy: keyof typeof DEPLOY_FILES): string {
   const block = ([path, language]: readonly [string, string]) => {

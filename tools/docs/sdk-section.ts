@@ -7,7 +7,7 @@ import {
 } from 'typescript/unstable/ast'
 import { type DocComment, docCommentOf } from './doc-comment.ts'
 import { type Export, sdkEntries } from './sdk-sources.ts'
-import { SDK_TASKS } from './sdk-tasks.ts'
+import { SDK_PAGES } from './sdk-tasks.ts'
 
 /** A piece of the reference: a function, a class without its members, a member, or a type. */
 interface Piece {
@@ -18,35 +18,44 @@ interface Piece {
 }
 
 /**
- * The SDK reference, grouped by task and generated from its sources: the declaration and doc comment of each export.
+ * The SDK reference by the names of its pages, generated from its sources: the declaration and doc comment of each export.
  * @throws Error if a function or class is in no task, or a task names something that does not exist
  */
-export function sdkReference(root: string): string {
+export function sdkReference(root: string): ReadonlyMap<string, string> {
   const pieces = sdkEntries(root).flatMap(({ specifier, exports }) =>
     exports.flatMap((each) => piecesOf(each, specifier)),
   )
   const byName = new Map(pieces.map((each) => [each.name, each]))
-  const taken = new Set(SDK_TASKS.flatMap(({ names }) => names))
+  const tasks = SDK_PAGES.flatMap((page) =>
+    page.tasks.map((task) => ({ ...task, page: page.name })),
+  )
+  const taken = new Set(tasks.flatMap(({ names }) => names))
   for (const name of taken) {
     if (!byName.has(name))
       throw new Error(`tools/docs/sdk-tasks.ts: the SDK does not export ${name}`)
   }
-  const sections = SDK_TASKS.map(({ title, intro, names }) => {
+  const sections = tasks.map(({ page, title, intro, names }) => {
     const more = pieces.filter(
       ({ name, owner }) => owner !== null && names.includes(owner) && !taken.has(name),
     )
     const listed = names.map((name) => byName.get(name) as Piece)
     for (const { name } of more) taken.add(name)
-    return [`## ${title}`, intro, ...[...listed, ...more].map(({ text }) => text)].join('\n\n')
+    const parts = [`## ${title}`, intro, ...[...listed, ...more].map(({ text }) => text)]
+    return { page, text: parts.join('\n\n') }
   })
   const rest = pieces.filter(({ name }) => !taken.has(name))
   const homeless = rest.find(({ name }) => /^[a-z]/.test(name))
   if (homeless !== undefined)
     throw new Error(`Add ${homeless.name} to a task in tools/docs/sdk-tasks.ts`)
-  if (rest.length > 0) {
-    sections.push(['## Other types', ...rest.map(({ text }) => text)].join('\n\n'))
-  }
-  return sections.join('\n\n')
+  const others = ['## Other types', ...rest.map(({ text }) => text)].join('\n\n')
+  const last = SDK_PAGES.at(-1)?.name as string
+  const all = rest.length > 0 ? [...sections, { page: last, text: others }] : sections
+  return new Map(
+    SDK_PAGES.map(({ name }) => [
+      name,
+      all.flatMap(({ page, text }) => (page === name ? [text] : [])).join('\n\n'),
+    ]),
+  )
 }
 
 function piecesOf({ name, node, tree }: Export, specifier: string): Piece[] {

@@ -1,5 +1,5 @@
 import type { SearchEntry } from '../../packages/server/src/pages/docs/search.ts'
-import type { ApiGroup } from './api-model.ts'
+import type { ApiReference } from './api-model.ts'
 import type { BookPage } from './book.ts'
 
 /** Splits a page into sections. */
@@ -18,15 +18,17 @@ export function sectionsOf({ name, title, summary, html }: BookPage): SearchEntr
 }
 
 /** The sections of the HTTP reference: its operations. */
-export function operationSections(groups: readonly ApiGroup[]): SearchEntry[] {
-  return groups.flatMap(({ name, operations }) =>
-    operations.map(({ id, method, path, summary, description }) => ({
-      path: `/docs/api/${name}#${id}`,
-      title: 'API reference',
-      heading: summary,
-      text: `${id} ${method} ${path} ${description}`,
-    })),
-  )
+export function operationSections({ sections }: ApiReference): SearchEntry[] {
+  return sections
+    .flatMap(({ pages }) => pages)
+    .flatMap(({ name, operations }) =>
+      operations.map(({ id, method, path, summary, description }) => ({
+        path: `/docs/api/${name}#${id}`,
+        title: 'API reference',
+        heading: summary,
+        text: `${id} ${method} ${path} ${description}`,
+      })),
+    )
 }
 
 /** Elements within a word, such as the parts of a highlighted token. */

@@ -195,7 +195,7 @@ for (const [name, made] of Object.entries(REFERENCE)) {
 
 test('numbers and names in the README match the code', () => {
   const page = readFileSync(README, 'utf8')
-  const listed = /^Reasons: (.*?)\.$/ms.exec(page)?.[1] ?? ''
+  const listed = /^The reasons, by what decided:\n\n(.*?)\n\n/ms.exec(page)?.[1] ?? ''
   const codes = [...listed.matchAll(/`([a-z-]+)`/g)].map(([, code]) => code)
   assert.deepEqual(codes.sort(), Object.keys(REASON_MESSAGES).sort())
   const files = [...page.matchAll(/^```json\n(.*?)^```$/gms)].map(([, text = '']) => text)

@@ -115,9 +115,9 @@ export class Agent {
   }
 
   /**
-   * Redeems a claim token that the owner issued on the dashboard: the agent gets a certificate and a DID (contract 4.4).
-   * A refused claim does not use up the token. If the key has a certificate under this label already, from the owner of the token, it
-   * returns that one and changes nothing, also for a token that is used up: so an agent can claim at each start.
+   * Redeems a claim token that the owner issued on the dashboard: the agent gets a certificate and a DID (contract 4.4). A
+   * refused claim does not use up the token. If the key has a certificate under this label already, from the owner of the token,
+   * it returns that one and changes nothing. This also holds for a token that is used up, so an agent can claim at each start.
    * @param token such as `svc-verify-` and 32 hexadecimal characters. A secret until it is used
    * @param agentId your label for this agent, 1 to 128 characters: one key can have several certificates
    * @throws CountersignError TOKEN_EXPIRED; KEY_ALREADY_CLAIMED if another owner has the key; NOT_FOUND; OUTCOME_UNKNOWN if the claim was sent
@@ -242,9 +242,9 @@ export class Agent {
   }
 
   /**
-   * Signs the agent's key set at the service (`/agent/<tail>/jwks.json`), which the service then serves with that signature:
-   * verifiers that ask for signed key sets know that the holder of the key agreed to its publication there. Valid for 30 days
-   * and for this key only. Call it again before it expires, and after a change of the key.
+   * Signs the agent's key set at the service (`/agent/<tail>/jwks.json`), which the service then serves with that signature.
+   * Verifiers that ask for signed key sets know that the holder of the key agreed to its publication there. Valid for 30 days and
+   * for this key only. Call it again before it expires, and after a change of the key.
    * @throws CountersignError NO_DID; INVALID_SIGNATURE if the DID has another key, or `issuer` is not the `BASE_URL` of the
    *   service; CONFLICT if the agent is not active
    */
@@ -264,9 +264,9 @@ export class Agent {
   /**
    * Gets a grant that an authorization server exchanges for an access token (RFC 7523). The request is signed for the origin of the
    * service, which need not be one of `audiences`. Send the grant to `tokenEndpoint` only.
-   * @throws CountersignError VALIDATION_ERROR if the metadata of `audience` name another issuer or token endpoint; CONFLICT if the
-   *   owner has assigned no grant issuer; AGENT_NOT_ACTIVE; INVALID_SIGNATURE if the DID has another key, or `issuer` is not the
-   *   `BASE_URL` of the service; NO_DID if the key has no certificate; RATE_LIMITED; UNAVAILABLE if the metadata cannot be read
+   * @throws CountersignError VALIDATION_ERROR if the metadata of `audience` name another issuer or token endpoint. CONFLICT if the
+   *   owner has assigned no grant issuer. INVALID_SIGNATURE if the DID has another key, or `issuer` is not the `BASE_URL` of the
+   *   service. NO_DID if the key has no certificate; UNAVAILABLE if the metadata cannot be read; AGENT_NOT_ACTIVE; RATE_LIMITED
    */
   async grant(request: GrantRequest, options: Pick<CallOptions, 'signal'> = {}): Promise<Grant> {
     const sign = (path: string, init: RequestInit) => this.#requests.signForService(path, init)
@@ -299,10 +299,10 @@ export class Agent {
   }
 
   /**
-   * Answers a challenge without an audience, as the contract allows (4.3). The site may be relaying the challenge of another
-   * one: use this only if that does no harm. It signs neither challenges that name an audience, nor texts with control characters
-   * such as line ends, nor what could be signed bytes of another protocol: claims, texts whose part before the first dot decodes to
-   * the header of a JWS, signature bases of HTTP requests, operations of the service, SSH signatures, DSSE envelopes.
+   * Answers a challenge without an audience, as the contract allows (4.3). The site may be relaying the challenge of another one:
+   * use this only if that does no harm. It signs neither challenges that name an audience, nor texts with control characters such
+   * as line ends, nor what could be signed bytes of another protocol. Those are claims, JWS (the part before the first dot
+   * decodes to a header), signature bases of HTTP requests, operations of the service, SSH signatures and DSSE envelopes.
    * @throws CountersignError LOOKS_LIKE_A_CLAIM; NOT_A_CHALLENGE if it is empty, over 8,192 bytes, not well-formed or of another protocol;
    *   WRONG_AUDIENCE if it names an audience: use `answer` for it
    */
@@ -336,13 +336,13 @@ export class Agent {
   }
 
   /**
-   * `fetch` that signs requests to the agent's `audiences` as `sign` does; a request to another origin throws WRONG_AUDIENCE, unless
-   * `unlisted` is `plain`. It follows redirects within the origin, signs each of them, and fails on others. If the site answers 401 to the
-   * first request after `useKey`, it signs and sends the request once more. So it does after a 503 that asks for it: with the nonce of
-   * `Accept-Signature`, else after `Retry-After` (`maxRetryAfterMs`), since nothing was done then, whatever the method; bodies, also
-   * streams, are in memory. If it names a sign-in endpoint at the same origin in
-   * `WWW-Authenticate`, the agent signs in there and sends the request once more, with the session instead of a signature. Sessions
-   * are in memory, one for each audience, and are renewed in the same way. It is bound to this object.
+   * `fetch` that signs requests to the agent's `audiences` as `sign` does; a request to another origin throws WRONG_AUDIENCE,
+   * unless `unlisted` is `plain`. It follows redirects within the origin, signs each of them, and fails on others. If the site
+   * answers 401 to the first request after `useKey`, it signs and sends the request once more. So it does after a 503 that asks
+   * for it: with the nonce of `Accept-Signature`, else after `Retry-After` (`maxRetryAfterMs`). Nothing was done then, so this
+   * holds for every method. Bodies, also streams, are in memory. If the site names a sign-in endpoint at the same origin in
+   * `WWW-Authenticate`, the agent signs in there. It sends the request once more, with the session instead of a signature.
+   * Sessions are in memory, one for each audience, and are renewed in the same way. It is bound to this object.
    */
   readonly fetch: typeof globalThis.fetch = async (input, init) => this.#requests.fetch(input, init)
 

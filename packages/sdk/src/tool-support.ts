@@ -17,6 +17,7 @@ export {
   verifyProof,
   wrongAudience,
 } from './tools/challenge.ts'
+export { formatDay, formatMinute } from './tools/dates.ts'
 export {
   codeOf,
   describeError,

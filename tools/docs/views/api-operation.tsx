@@ -54,17 +54,26 @@ export function Operation({ operation }: { readonly operation: ApiOperation }) {
         </div>
       ))}
       <p>
-        Errors:{' '}
-        {errors.map((code, index) => (
-          <span key={code}>
-            {index > 0 && ', '}
-            <code>{code}</code>
-          </span>
-        ))}
-        . <a href="/docs/api#errors">What they mean</a>
+        Errors: <a href="#errors">those of all these operations</a>
+        <ErrorCodes codes={errors} isContinued />.
       </p>
     </article>
   )
+}
+
+interface ErrorCodesProps {
+  readonly codes: readonly string[]
+  /** Whether something precedes the first code. A code that depends on the deployment is never the first. */
+  readonly isContinued?: boolean
+}
+
+export function ErrorCodes({ codes, isContinued = false }: ErrorCodesProps) {
+  return codes.map((code, index) => (
+    <span key={code}>
+      {(isContinued || index > 0) && ', '}
+      <code>{code}</code>
+    </span>
+  ))
 }
 
 const PLACES: Readonly<Record<string, string>> = {
@@ -80,13 +89,19 @@ interface BodyProps {
   readonly body: ApiBody
 }
 
-function Body({ heading, means, about, body: { type, rows, example, isShortened } }: BodyProps) {
+function Body({ heading, means, about, body }: BodyProps) {
+  const { type, rows, example, isShortened, sameAs } = body
   return (
     <>
       <h3>
         {heading} <code>{type}</code>
       </h3>
       {means !== undefined && <p>{means}.</p>}
+      {sameAs !== null && (
+        <p>
+          The fields are those of <a href={`#${sameAs.id}`}>{sameAs.summary}</a>.
+        </p>
+      )}
       {rows.length > 0 && (
         <Members
           what={`${heading} ${type} of ${about}`}

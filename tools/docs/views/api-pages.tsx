@@ -1,9 +1,9 @@
 import { ERROR_STATUS } from '@countersign/protocol'
 import { htmlOf } from '../../../packages/server/src/pages/views/html.tsx'
 import type { PageContext } from '../../../packages/server/src/pages/views/page-context.ts'
-import type { ApiGroup, ApiOperation } from '../api-model.ts'
+import type { ApiPage, ApiReference, ApiSection } from '../api-model.ts'
 import type { BookHeading } from '../book.ts'
-import { Operation } from './api-operation.tsx'
+import { ErrorCodes, Operation } from './api-operation.tsx'
 import { DocsLayout } from './docs-layout.tsx'
 import type { DocsMap } from './docs-view.ts'
 import { ScrollingTable } from './scrolling.tsx'
@@ -14,11 +14,11 @@ const PATH = '/docs/api'
 export function apiIndexPage(
   context: PageContext,
   map: DocsMap,
-  groups: readonly ApiGroup[],
+  { sections, errors }: ApiReference,
 ): string {
   const { serviceName, site } = context
   const headings = [
-    ...groups.map(({ name, title }) => heading(name, title)),
+    ...sections.map(({ name, title }) => heading(name, title)),
     heading('conventions', 'Conventions'),
     heading('errors', 'Errors'),
   ]
@@ -37,8 +37,8 @@ export function apiIndexPage(
           Base URL: <code>{site.baseUrl}</code>. For programs:{' '}
           <a href="/openapi.json">openapi.json</a> (OpenAPI 3.1).
         </p>
-        {groups.map((group) => (
-          <GroupList key={group.name} group={group} />
+        {sections.map((section) => (
+          <Section key={section.name} section={section} />
         ))}
         <h2 id="conventions">Conventions</h2>
         <ul>
@@ -67,6 +67,10 @@ export function apiIndexPage(
           Switch on <code>code</code>. <code>message</code> is for people, and operators find{' '}
           <code>requestId</code> in the log.
         </p>
+        <p>
+          Every operation can answer with <ErrorCodes codes={errors} />. The pages of the operations
+          list the others.
+        </p>
         <ScrollingTable label="Errors" heads={['code', 'status']}>
           {Object.entries(ERROR_STATUS).map(([code, status]) => (
             <tr key={code}>
@@ -82,53 +86,69 @@ export function apiIndexPage(
   )
 }
 
-function GroupList({ group: { name, title, operations } }: { readonly group: ApiGroup }) {
+function Section({ section: { name, title, pages } }: { readonly section: ApiSection }) {
   return (
     <>
-      <h2 id={name}>
-        <a href={`${PATH}/${name}`}>{title}</a>
-      </h2>
-      <ul className="api-list">
-        {operations.map(({ id, method, path, summary }) => (
-          <li key={id}>
-            <a href={`${PATH}/${name}#${id}`}>{summary}</a>
-            <code>
-              {method} {path}
-            </code>
-          </li>
-        ))}
-      </ul>
+      <h2 id={name}>{title}</h2>
+      {pages.map((page) => (
+        <div key={page.name}>
+          {pages.length > 1 && (
+            <h3>
+              <a href={`${PATH}/${page.name}`}>{page.title}</a>
+            </h3>
+          )}
+          <ul className="api-list">
+            {page.operations.map(({ id, method, path, summary }) => (
+              <li key={id}>
+                <a href={`${PATH}/${page.name}#${id}`}>{summary}</a>
+                <code>
+                  {method} {path}
+                </code>
+              </li>
+            ))}
+          </ul>
+        </div>
+      ))}
     </>
   )
 }
 
-/** A page of the HTTP reference with the operations of one tag. */
-export function apiGroupPage(context: PageContext, map: DocsMap, group: ApiGroup): string {
-  const path = `${PATH}/${group.name}`
-  const headings = group.operations.map(({ id, summary }: ApiOperation) => heading(id, summary))
+/** A page of the HTTP reference with the operations of a resource. */
+export function apiResourcePage(context: PageContext, map: DocsMap, page: ApiPage): string {
+  const { name, title, tag, operations, errors } = page
+  const path = `${PATH}/${name}`
   return htmlOf(
     <DocsLayout
       context={context}
-      title={`${group.title} · API reference · ${context.serviceName}`}
-      description={group.operations
+      title={`${title} · API reference · ${context.serviceName}`}
+      description={operations
         .map(({ summary }) => summary)
         .join('. ')
         .slice(0, 200)}
       path={path}
-      place={{ map, path, headings }}
-      heading={group.title}
+      place={{ map, path, headings: operations.map(({ id, summary }) => heading(id, summary)) }}
+      heading={title}
     >
       <div className="doc mt-8">
-        {group.name === 'owner' && (
+        {tag === 'owner' && (
           <p>
             Use an <a href="/docs/owners-api">API key</a>, here in <code>$API_KEY</code>. Endpoints
             without a scope need a session: the cookie that a sign-in sets, here in{' '}
             <code>cookies.txt</code>.
           </p>
         )}
-        {group.operations.map((operation) => (
+        {operations.map((operation) => (
           <Operation key={operation.id} operation={operation} />
         ))}
+        <h2 id="errors">Errors of all these operations</h2>
+        <p>
+          {errors.length > 0 && (
+            <>
+              <ErrorCodes codes={errors} />, and{' '}
+            </>
+          )}
+          <a href={`${PATH}#errors`}>the errors of every operation</a>.
+        </p>
       </div>
     </DocsLayout>,
   )

@@ -30,8 +30,8 @@ export function docsIndexPage(context: PageContext, map: DocsMap): string {
               href={`/docs/${name}`}
               className="block h-full rounded-xl border border-line-strong bg-surface p-5 hover:border-accent sm:p-6"
             >
-              <span className="block text-lg font-semibold text-accent">{title}</span>
-              <span className="mt-1 block text-pretty">{summary}</span>
+              <span className="block text-lg font-semibold wrap-anywhere text-accent">{title}</span>
+              <span className="mt-1 block text-pretty wrap-anywhere">{summary}</span>
             </a>
           </li>
         ))}
@@ -71,8 +71,8 @@ export function docsIndexPage(context: PageContext, map: DocsMap): string {
 function Group({ title, children }: { readonly title: string; readonly children: ReactNode }) {
   return (
     <section aria-label={title} className="min-w-0">
-      <h2 className="text-xl/7 font-semibold tracking-tight">{title}</h2>
-      <ul className="mt-4 space-y-3">{children}</ul>
+      <h2 className="text-xl/7 font-semibold tracking-tight wrap-anywhere">{title}</h2>
+      <ul className="mt-4 space-y-3 wrap-anywhere">{children}</ul>
     </section>
   )
 }
@@ -88,11 +88,13 @@ function Entry({ href, title, summary }: EntryProps) {
     <li>
       <a
         href={href}
-        className="font-medium text-accent underline underline-offset-4 hover:text-accent-strong"
+        className="font-medium text-accent underline underline-offset-4 wrap-anywhere hover:text-accent-strong"
       >
         {title}
       </a>
-      {summary !== undefined && <span className="block text-pretty text-soft">{summary}</span>}
+      {summary !== undefined && (
+        <span className="block text-pretty wrap-anywhere text-soft">{summary}</span>
+      )}
     </li>
   )
 }

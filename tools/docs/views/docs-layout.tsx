@@ -23,7 +23,7 @@ export function DocsLayout({ place, heading, children, ...head }: DocsLayoutProp
               Documentation
             </a>
           </p>
-          <h1 className="mt-2 text-4xl/11 font-bold tracking-tight text-balance wrap-anywhere">
+          <h1 className="mt-2 text-4xl/11 font-bold tracking-tight text-balance wrap-anywhere hyphens-auto">
             {heading}
           </h1>
           <OnThisPage headings={place.headings} />
@@ -85,7 +85,7 @@ function DocsNav({ place }: { readonly place: DocsPlace }) {
 export function DocsSearch({ id, query }: { readonly id: string; readonly query?: string }) {
   return (
     <search>
-      <form method="get" action="/docs/search" className="flex gap-2">
+      <form method="get" action="/docs/search" className="flex flex-wrap gap-2">
         <label htmlFor={id} className="sr-only">
           Search the documentation
         </label>
@@ -97,7 +97,7 @@ export function DocsSearch({ id, query }: { readonly id: string; readonly query?
           maxLength={200}
           defaultValue={query}
           placeholder="Search"
-          className="h-10 w-full min-w-0 rounded-lg border border-line-strong bg-surface px-3 text-base text-ink placeholder:text-soft hover:border-accent"
+          className="h-10 min-w-0 flex-[1_1_8rem] rounded-lg border border-line-strong bg-surface px-3 text-base text-ink placeholder:text-soft hover:border-accent"
         />
         <button
           type="submit"

@@ -1,4 +1,4 @@
-import type { ApiGroup } from '../api-model.ts'
+import type { ApiPage } from '../api-model.ts'
 import type { BookHeading, BookPage } from '../book.ts'
 
 /** The navigation of the documentation. */
@@ -7,7 +7,7 @@ export interface DocsMap {
     readonly title: string
     readonly pages: readonly Pick<BookPage, 'name' | 'title' | 'summary'>[]
   }[]
-  readonly api: readonly Pick<ApiGroup, 'name' | 'title'>[]
+  readonly api: readonly Pick<ApiPage, 'name' | 'title'>[]
 }
 
 /** The current page, for the navigation. */

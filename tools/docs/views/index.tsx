@@ -1,5 +1,5 @@
 export { accountLink } from '../../../packages/server/src/pages/views/shell.tsx'
-export { apiGroupPage, apiIndexPage } from './api-pages.tsx'
+export { apiIndexPage, apiResourcePage } from './api-pages.tsx'
 export { docsIndexPage } from './docs-index-page.tsx'
 export { docsPage } from './docs-layout.tsx'
 export { docsSearchPage } from './docs-search-page.tsx'

@@ -4,6 +4,8 @@ import {
   assertReference,
   type Field,
   fields,
+  formatDay,
+  formatMinute,
   printable,
   STATUS_WORDS,
 } from '@countersign/sdk/tool-support'
@@ -40,14 +42,14 @@ function rowsOf(card: Card): Field[] {
       'Identity',
       verification === null
         ? 'not verified'
-        : `verified by ${verification.label}, ${verification.verifiedAt}`,
+        : `verified by ${verification.label}, ${formatDay(verification.verifiedAt)}`,
     ],
     ...(card.developmentOnly === true
       ? [['Warning', 'development only: the provider accepts any name'] as const]
       : []),
     ['Reached at', channels.length === 0 ? 'no verified channel' : channels.map(describeChannel)],
     ...(card.tier === null ? [] : [['Tier', describeTier(card)] as const]),
-    ['Claimed', card.claimedAt],
+    ['Claimed', formatMinute(card.claimedAt)],
     ['Picture', card.avatarUrl],
     ['Certificate', card.certificateUrl],
   ]
@@ -58,13 +60,13 @@ function ownerRows({ owner, ownerName }: Card): Field[] {
   const { changedAt = null, verified = null } = ownerName ?? {}
   return [
     ['Owner', `${owner.displayName} (${owner.username}), self-declared name`],
-    ...(changedAt === null ? [] : [['Name changed', changedAt] as const]),
+    ...(changedAt === null ? [] : [['Name changed', formatDay(changedAt)] as const]),
     ...(verified === null
       ? []
       : [
           [
             'Verified name',
-            `${verified.name}, verified by ${verified.label}, ${verified.verifiedAt}`,
+            `${verified.name}, verified by ${verified.label}, ${formatDay(verified.verifiedAt)}`,
           ] as const,
         ]),
   ]

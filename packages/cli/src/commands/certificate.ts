@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { text } from 'node:stream/consumers'
 import { type VerifiedCertificate, verifyCertificate } from '@countersign/sdk'
-import { assertReference, Failure, fields } from '@countersign/sdk/tool-support'
+import { assertReference, Failure, fields, formatMinute } from '@countersign/sdk/tool-support'
 import type { Command } from 'commander'
 import { type Invocation, takesKey, takesService } from '../invocation.ts'
 import { ownAgent } from '../own-agent.ts'
@@ -81,8 +81,8 @@ function rowsOf(certificate: VerifiedCertificate): [string, string][] {
     ['Owner', identityMethod === null ? 'identity not verified' : `verified by ${identityMethod}`],
     ['Grade', grade],
     ['Key', keyThumbprint],
-    ['Expires', timestamp(expiresAt)],
-    ['Status as of', statusAsOf === null ? 'unknown' : timestamp(statusAsOf)],
+    ['Expires', formatMinute(expiresAt)],
+    ['Status as of', statusAsOf === null ? 'unknown' : formatMinute(statusAsOf)],
   ]
 }
 

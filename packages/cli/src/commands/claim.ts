@@ -44,6 +44,8 @@ async function claim(
   const registry = cli.registry(naming)
   const claimed = await redeem(registry, token, agentId, key)
   const { did } = claimed
+  const { keyFile } = cli
+  const certificateUrl = new URL(`/agent/${did}`, cli.service).href
   const lines = [
     cli.heading(`This agent is ${did}`),
     '',
@@ -51,8 +53,11 @@ async function claim(
       ['DID', did],
       ['Agent id', agentId],
       ['Public key', publicKey],
+      ['Key file', keyFile],
+      ['Certificate', certificateUrl],
     ]),
     '',
+    ...(createKey ? ['Keep the key file secret: anyone who has it can act as this agent.'] : []),
     'Anyone can look it up now. Next:',
     fields([
       [`${cli.command} card`, 'what others see'],
@@ -61,5 +66,5 @@ async function claim(
   ]
   // Null if the key had the certificate already.
   const raw = registry.rawOf(claimed) as object | null
-  cli.print({ ...claimed, ...raw, agentId, publicKey }, lines.join('\n'))
+  cli.print({ ...claimed, ...raw, agentId, publicKey, keyFile, certificateUrl }, lines.join('\n'))
 }

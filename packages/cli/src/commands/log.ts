@@ -15,7 +15,7 @@ import {
   parseThumbprint,
   parseVerifierKey,
 } from '@countersign/protocol'
-import { codeOf, Failure, fields } from '@countersign/sdk/tool-support'
+import { codeOf, Failure, fields, formatMinute } from '@countersign/sdk/tool-support'
 import type { Command } from 'commander'
 import { exitCodeOf } from '../exit-code.ts'
 import { type Invocation, printError, takesService } from '../invocation.ts'
@@ -183,7 +183,9 @@ function print(verified: VerifiedLog, statePath: string, cli: Invocation): void 
     ['Key', `${verifierKey} (${KEY_ORIGINS[keyOrigin]})`],
     [
       'Witnesses',
-      witnesses.length === 0 ? 'none checked' : witnesses.map(({ name, at }) => `${name}, ${at}`),
+      witnesses.length === 0
+        ? 'none checked'
+        : witnesses.map(({ name, at }) => `${name}, ${formatMinute(at)}`),
     ],
     ['State', statePath],
     ...violations.map(({ message, evidence }) => ['Violation', [message, evidence]] as const),

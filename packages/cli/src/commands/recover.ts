@@ -1,5 +1,5 @@
 import { recoverKeyFile } from '@countersign/sdk/node'
-import { fields } from '@countersign/sdk/tool-support'
+import { fields, formatMinute } from '@countersign/sdk/tool-support'
 import type { Command } from 'commander'
 import { assertDid } from '../did.ts'
 import { type Invocation, takesKey, takesService } from '../invocation.ts'
@@ -31,7 +31,7 @@ async function recover(did: string, token: string | undefined, cli: Invocation):
     ['DID', recovering.did],
     ['Public key', recovering.publicKey],
     ['Key number', String(recovering.keySequence)],
-    [isDone ? 'Since' : 'Takes effect', recovering.effectiveAt],
+    [isDone ? 'Since' : 'Takes effect', formatMinute(recovering.effectiveAt)],
     ['Key file', recovering.keyFile],
   ] as const
   const title = cli.heading(isDone ? 'Your key is replaced' : 'Your new key takes effect later')

@@ -1,5 +1,5 @@
 import { Agent } from '@countersign/sdk'
-import { fields } from '@countersign/sdk/tool-support'
+import { fields, formatMinute } from '@countersign/sdk/tool-support'
 import type { Command } from 'commander'
 import { assertDid } from '../did.ts'
 import { type Invocation, takesKey, takesService } from '../invocation.ts'
@@ -28,8 +28,8 @@ async function renounce(did: string, cli: Invocation): Promise<void> {
     ['DID', did],
     ['Status', status],
     ['Reason', statusReason ?? '-'],
-    ['Since', statusChangedAt],
-    ...(finalAt === null ? [] : ([['Revoked on', finalAt]] as const)),
+    ['Since', formatMinute(statusChangedAt)],
+    ...(finalAt === null ? [] : ([['Revoked on', formatMinute(finalAt)]] as const)),
   ] as const
   const title = cli.heading(`${did} is ${status}`)
   cli.print(registry.rawOf(renounced), `${title}\n\n${fields(rows)}`)

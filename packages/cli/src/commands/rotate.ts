@@ -1,4 +1,4 @@
-import { fields } from '@countersign/sdk/tool-support'
+import { fields, formatMinute } from '@countersign/sdk/tool-support'
 import type { Command } from 'commander'
 import { type Invocation, takesKey, takesService } from '../invocation.ts'
 import { rotateOwnKey } from '../rotation.ts'
@@ -23,7 +23,7 @@ async function rotate(did: string | undefined, cli: Invocation): Promise<void> {
     ['DID', rotated.did],
     ['Public key', rotated.publicKey],
     ['Key number', String(rotated.keySequence)],
-    ['Since', rotated.keyChangedAt],
+    ['Since', formatMinute(rotated.keyChangedAt)],
     ['Key file', cli.keyFile],
     ['Former key', rotated.previousFile],
   ] as const

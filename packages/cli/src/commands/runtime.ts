@@ -11,6 +11,7 @@ import {
   challengeBytes,
   Failure,
   fields,
+  formatMinute,
   ownCertificate,
   unexpectedAnswer,
 } from '@countersign/sdk/tool-support'
@@ -47,11 +48,11 @@ async function proveRuntime(agent: string | undefined, cli: Invocation): Promise
   const rows = [
     ['DID', did],
     ['Runtime', handleOrDomain],
-    ['Answered', checkedAt],
-    ['Valid until', freshUntil],
+    ['Answered', formatMinute(checkedAt)],
+    ['Valid until', formatMinute(freshUntil)],
     ['Grade', `${grade} (A is best, E is lowest)`],
   ] as const
-  const title = cli.heading(`${handleOrDomain} is verified until ${freshUntil}`)
+  const title = cli.heading(`${handleOrDomain} is verified until ${formatMinute(freshUntil)}`)
   cli.print(registry.rawOf(proof), `${title}\n\n${fields(rows)}`)
 }
 

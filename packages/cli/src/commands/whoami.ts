@@ -2,6 +2,7 @@ import { encodeBase64 } from '@countersign/protocol'
 import {
   certificateRows,
   fields,
+  formatMinute,
   ownCertificate,
   recoveryRows,
 } from '@countersign/sdk/tool-support'
@@ -29,7 +30,7 @@ async function whoami(cli: Invocation): Promise<void> {
   const rows = [
     ...certificateRows(cli.service, lookup),
     ['Public key', publicKey] as const,
-    ['Key', `number ${keySequence}, since ${keyChangedAt}`] as const,
+    ['Key', `number ${keySequence}, since ${formatMinute(keyChangedAt)}`] as const,
     ...recoveryRows(recovery, `${cli.command} veto ${id}`),
   ]
   const text = `${cli.heading(`You are ${id} (${status})`)}\n\n${fields(rows)}`

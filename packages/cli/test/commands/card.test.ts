@@ -42,7 +42,7 @@ suite('card', () => {
     ]) {
       assert.ok(own.stdout.includes(`${line}\n`), line)
     }
-    assert.match(own.stdout, /^ {2}Identity {5}verified by In person, \d{4}-/m)
+    assert.match(own.stdout, /^ {2}Identity {5}verified by In person, \d+ [A-Z][a-z]+ \d{4}$/m)
     const stranger = cliFor(t, { COUNTERSIGN_URL: service.url })
     assert.equal((await stranger.run('card', cli.did)).stdout, own.stdout)
     const card = await (await fetch(`${service.url}/api/agents/${cli.did}/card`)).json()
@@ -68,7 +68,7 @@ Helps.
   Reached at   helper.example (domain)
                @helper (chat)
   Tier         2: a domain or an agent-to-agent channel
-  Claimed      2026-01-02T03:04:05.000Z
+  Claimed      2 January 2026 at 03:04 UTC
   Picture      https://id.example/avatar.svg
   Certificate  https://id.example/agent/helper
 `,

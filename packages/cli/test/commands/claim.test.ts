@@ -22,7 +22,7 @@ suite('claim', () => {
     assert.deepEqual([first.code, first.stderr], [0, ''])
     const [, did = ''] = /^This agent is (\S+)\n/.exec(first.stdout) ?? []
     assert.match(did, /^svc:agent:[1-9A-HJ-NP-Za-km-z]{24}$/)
-    assert.match(first.stdout, /^ {2}Agent id {4}main$/m)
+    assert.match(first.stdout, /^ {2}Agent id +main$/m)
     assert.match(first.stdout, /countersign sign --help/)
 
     const token = await service.operator.issueToken(owner)
@@ -34,6 +34,8 @@ suite('claim', () => {
       did: second.did,
       agentId: 'Zoë 2',
       publicKey,
+      keyFile: cli.keyFile,
+      certificateUrl: `${service.url}/agent/${second.did}`,
     })
     assert.notEqual(second.did, did)
 
@@ -62,12 +64,18 @@ suite('claim', () => {
     const refused = await cli.run('claim', token, '--json')
     assert.equal(errorIn(refused).code, 'NO_KEY')
 
-    const first = await cli.json('claim', token, '--create-key')
+    const { code, stdout } = await cli.run('claim', token, '--create-key')
+    assert.equal(code, 0)
+    assert.match(stdout, /^Keep the key file secret/m)
+    const rows = [...stdout.matchAll(/^ {2}(DID|Public key|Key file|Certificate) +(\S+)$/gm)]
+    const [did, publicKey, keyFile, certificateUrl] = rows.map(([, , value]) => value)
+    assert.equal(keyFile, cli.keyFile)
+    assert.equal((await fetch(certificateUrl as string)).url, `${service.url}/agent/${did}`)
     const again = ['claim', await service.operator.issueToken(owner), '--create-key']
     const second = await cli.json(...(again as [string]), '--agent-id', 'second')
 
-    assert.equal(second.publicKey, first.publicKey)
-    assert.notEqual(second.did, first.did)
+    assert.equal(second.publicKey, publicKey)
+    assert.notEqual(second.did, did)
   })
 
   test('works with a deployment of another short name', async (t) => {

@@ -16,7 +16,7 @@ suite('renounce', () => {
     assert.deepEqual([code, stderr], [0, ''])
     assert.match(stdout, new RegExp(`^${cli.did} is suspended\n`))
     assert.match(stdout, /^ {2}Reason +renounced_by_agent$/m)
-    assert.match(stdout, /^ {2}Revoked on +\d{4}-/m)
+    assert.match(stdout, /^ {2}Revoked on +\d+ \w+ \d{4} at /m)
     assert.equal((await cli.json<{ verified: boolean }>('lookup', second)).verified, true)
     const renounced = await cli.json('renounce', second)
     assert.deepEqual(

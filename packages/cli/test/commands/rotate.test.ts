@@ -66,7 +66,7 @@ test('whoami shows a recovery, and veto ends it', async () => {
   assert.match(redeemed.stdout, /^Your new key takes effect later\n/)
   assert.ok(existsSync(`${thief.keyFile}.next`) && !existsSync(thief.keyFile))
   const { stdout } = await cli.run('whoami')
-  assert.match(stdout, /^ {2}Recovery +key_lost, takes effect at \d{4}-/m)
+  assert.match(stdout, /^ {2}Recovery +key_lost, takes effect on \d+ \w+ \d{4} at \d\d:\d\d UTC$/m)
   assert.match(stdout, new RegExp(`^ {2}To stop it +countersign veto ${cli.did}$`, 'm'))
   const vetoed = await cli.run('veto', cli.did)
   assert.deepEqual([vetoed.code, vetoed.stderr], [0, ''])

@@ -29,12 +29,12 @@ export interface RawRequest {
 }
 
 /**
- * The deployed forms of `Signature-Agent`:
- * `ietf`, `sig1="https://id.example/agent/…/jwks.json"`;
- * `legacy`, `"https://agent.example"`, as Cloudflare's verifier in production and OpenAI use it;
- * `origin`, `sig1="https://agent.example"`, with or without `;type=directory`, as Google uses it;
- * `ucp`, `sig1="https://agent.example/keys.json";type=jwks_uri`;
- * `cimd`, `sig1="https://agent.example/card";type=cimd`, the address of a Client ID Metadata Document.
+ * The deployed forms of `Signature-Agent`.
+ * `ietf`: `sig1="https://id.example/agent/…/jwks.json"`.
+ * `legacy`: `"https://agent.example"`, as Cloudflare's verifier in production and OpenAI use it.
+ * `origin`: `sig1="https://agent.example"`, with or without `;type=directory`, as Google uses it.
+ * `ucp`: `sig1="https://agent.example/keys.json";type=jwks_uri`.
+ * `cimd`: `sig1="https://agent.example/card";type=cimd`, the address of a Client ID Metadata Document.
  */
 export type SignatureAgentDialect = 'ietf' | 'legacy' | 'origin' | 'ucp' | 'cimd'
 

@@ -101,9 +101,9 @@ export interface VerifiedStaple {
 }
 
 /**
- * Verifies the certificate of an agent, without a question to the service if its keys and status list are here: type, issuer, algorithm,
- * signature, `vct`, times, and that it was neither replaced nor revoked nor suspended. Certificates are public: one proves nothing about
- * who sends it.
+ * Verifies the certificate of an agent, without a question to the service if its keys and status list are here. Checks type,
+ * issuer, algorithm, signature, `vct`, times, and that it was neither replaced nor revoked nor suspended. Certificates are
+ * public: one proves nothing about who sends it.
  * @param token in compact form, also with a `~` at its end (SD-JWT without disclosures)
  * @throws CountersignError INVALID_TOKEN, CERTIFICATE_REVOKED, CERTIFICATE_SUSPENDED; ISSUER_UNAVAILABLE if the keys or the status list
  *   cannot be read; INVALID_ARGUMENT

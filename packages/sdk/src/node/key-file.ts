@@ -30,9 +30,9 @@ export function defaultKeyFile(): string {
 }
 
 /**
- * Loads a key from a file as `countersign keygen` and openssl write it (PKCS#8 in PEM). A new file is readable for its
- * owner only, is durable on disk before this returns, and never replaces another: of two processes that create it at the
- * same moment, one generates the key and both load it.
+ * Loads a key from a file as `countersign keygen` and openssl write it (PKCS#8 in PEM). A new file is readable for its owner
+ * only, is durable on disk before this returns, and never replaces another. If two processes create it at the same moment, one
+ * generates the key and both load it.
  * @throws CountersignError NO_KEY if there is no file and none is to be created; UNUSABLE_KEY
  */
 export async function keyFromFile(

@@ -79,8 +79,8 @@ export interface AgentSignIn {
 const MAX_SESSION_SECONDS = 24 * 60 * 60
 
 /**
- * Lets agents sign in at a site: they prove their key with a challenge for this site and get a short-lived session of the
- * site's own, which needs no further request to the service.
+ * Lets agents sign in at a site. They prove their key with a challenge for this site and get a short-lived session of the site's
+ * own, which needs no further request to the service.
  * @throws CountersignError INVALID_ARGUMENT
  */
 export function agentSignIn(options: AgentSignInOptions): AgentSignIn {

@@ -6,9 +6,9 @@ import { isOneOfSeveral, millisecondsSinceStart } from '../runtime.ts'
 const FIRST_STORE = Symbol.for('countersign.nonces')
 
 /**
- * A store of used nonces in the memory of this process. Create it once. The first store of a process knows all that was accepted since
- * the process started, a later one since it was created. For requests that may have been signed before, up to 35 seconds after the
- * start, it says `unchecked`, and its `challenge()` is a nonce with which a signer is admitted at once.
+ * A store of used nonces in the memory of this process. Create it once. The first store of a process knows all that was accepted
+ * since the process started, a later one since it was created. For requests that may have been signed before, up to 35 seconds
+ * after the start, it says `unchecked`. Its `challenge()` is a nonce with which a signer is admitted at once.
  *
  * In a worker of node:cluster and on Cloudflare's Workers, other processes have memories of their own, so it can never tell that a
  * nonce was not used.

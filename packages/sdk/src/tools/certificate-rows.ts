@@ -1,5 +1,6 @@
 import type { Registry } from '../registry.ts'
 import type { AgentKeys, AgentStatus, Lookup } from '../responses/types.ts'
+import { formatMinute } from './dates.ts'
 import { codeOf, Failure } from './failure.ts'
 import type { Field } from './fields.ts'
 
@@ -24,7 +25,7 @@ export function certificateRows(service: URL, lookup: Lookup): Field[] {
     ['DID', certificate.id],
     ['Status', STATUS_WORDS[certificate.status]],
     ['Owner', identityMethod === null ? 'identity not verified' : `verified by ${identityMethod}`],
-    ['Claimed', claimedAt],
+    ['Claimed', formatMinute(claimedAt)],
     ['Certificate', certificateUrl(service, lookup)],
   ]
 }
@@ -36,7 +37,8 @@ export function certificateRows(service: URL, lookup: Lookup): Field[] {
 export function recoveryRows(recovery: AgentKeys['recovery'], veto: string): Field[] {
   if (recovery === null) return []
   const { reason, effectiveAt } = recovery
-  const when = effectiveAt === null ? 'not redeemed yet' : `takes effect at ${effectiveAt}`
+  const when =
+    effectiveAt === null ? 'not redeemed yet' : `takes effect on ${formatMinute(effectiveAt)}`
   const rows: Field[] = [['Recovery', `${reason}, ${when}`]]
   return reason === 'key_lost' ? [...rows, ['To stop it', veto]] : rows
 }

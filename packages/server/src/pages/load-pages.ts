@@ -70,6 +70,7 @@ const NO_ASSETS: PageAssets = {
   script: '',
   consoleScript: '',
   checkRequestScript: '',
+  startScript: '',
   fonts: [],
 }
 
@@ -82,7 +83,8 @@ export function readAssets(file: string): PageAssets {
   const script = manifest['src/pages/views/browser.ts']
   const consoleScript = manifest['src/pages/views/console-browser.ts']
   const checkRequestScript = manifest['src/pages/views/check-request-browser.ts']
-  if (!style || !script || !consoleScript || !checkRequestScript) {
+  const startScript = manifest['src/pages/views/start-browser.ts']
+  if (!style || !script || !consoleScript || !checkRequestScript || !startScript) {
     throw new Error('The manifest of the public pages lacks their entries: npm run build')
   }
   return {
@@ -90,6 +92,7 @@ export function readAssets(file: string): PageAssets {
     script: `/${script.file}`,
     consoleScript: `/${consoleScript.file}`,
     checkRequestScript: `/${checkRequestScript.file}`,
+    startScript: `/${startScript.file}`,
     fonts: (style.assets ?? []).filter((each) => each.endsWith('.woff2')).map((each) => `/${each}`),
   }
 }

@@ -123,9 +123,9 @@ function certificateRoute(app: App, context: PageRouteContext): void {
   })
 }
 
-/** GET /, the sample certificate and the favicon. */
+/** GET /, its preview image, the sample certificate and the favicon. */
 function startRoutes(app: App, context: PageRouteContext): void {
-  const { read, pages, renderedPages } = context
+  const { read, pages, previews, renderedPages } = context
   const headers = pageHeaders(read.site.baseUrl)
   for (const [url, page] of [
     ['/', 'startPage'],
@@ -144,6 +144,15 @@ function startRoutes(app: App, context: PageRouteContext): void {
       },
     })
   }
+  app.get('/preview.png', {
+    schema: { hide: true },
+    onSend: cached('public, max-age=86400'),
+    handler: async (_request, reply) => {
+      const { serviceName, site } = pages.context
+      const png = await previews.of({ serviceName, host: site.host })
+      return reply.headers(INERT_PICTURE).type('image/png').send(png)
+    },
+  })
   const icon = rendered(ICON_SVG)
   app.get('/icon.svg', {
     schema: { hide: true },

@@ -2,7 +2,6 @@ import { Worker } from 'node:worker_threads'
 import type { ConcurrencyLimiter } from '../http/limits/concurrency-limiter.ts'
 import type { Pages } from './load-pages.ts'
 import type { PreviewJob, PreviewResult } from './preview-worker.ts'
-import type { PreviewData } from './views/preview.tsx'
 
 /** Number of cached images, about 60 KB each. */
 const MAX_CACHED = 200
@@ -34,7 +33,7 @@ export class PreviewImages {
    * Renders a PNG, or returns it from the cache.
    * @throws CodedError UNAVAILABLE if too many are waiting
    */
-  async of(data: PreviewData): Promise<Buffer> {
+  async of(data: PreviewJob['data']): Promise<Buffer> {
     const key = JSON.stringify(data)
     const known = this.#cache.get(key)
     if (known === undefined) {
@@ -59,7 +58,7 @@ export class PreviewImages {
     return drawn
   }
 
-  async #draw(data: PreviewData): Promise<Buffer> {
+  async #draw(data: PreviewJob['data']): Promise<Buffer> {
     try {
       this.#worker ??= this.#start()
       const id = this.#count++

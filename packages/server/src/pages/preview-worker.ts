@@ -6,12 +6,13 @@ import sharp from 'sharp'
 import { importBuilt } from './load-pages.ts'
 import type { PreviewData } from './views/preview.tsx'
 import { FONT_SUBSETS, PREVIEW_HEIGHT, PREVIEW_WIDTH } from './views/preview-styles.ts'
+import type { StartPreviewData } from './views/start-preview.tsx'
 
 /** Worker thread that renders one preview at a time. On the main thread an image would block about a thousand lookups. */
 
 export interface PreviewJob {
   readonly id: number
-  readonly data: PreviewData
+  readonly data: PreviewData | StartPreviewData
 }
 
 export type PreviewResult =
@@ -34,7 +35,8 @@ parentPort?.on('message', (job: PreviewJob) => {
 
 async function resultOf({ id, data }: PreviewJob): Promise<PreviewResult> {
   try {
-    const svg = await satori(pages.previewCard(data), {
+    const picture = 'did' in data ? pages.previewCard(data) : pages.startPreview(data)
+    const svg = await satori(picture, {
       width: PREVIEW_WIDTH,
       height: PREVIEW_HEIGHT,
       fonts,

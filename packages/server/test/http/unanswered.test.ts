@@ -9,7 +9,7 @@ import { until } from '../../../../test/support/until.ts'
 import { Listeners } from '../../src/http/listeners.ts'
 import { RenderedCache } from '../../src/http/rendered.ts'
 
-const GET = 'GET /docs/sdk HTTP/1.1\r\nHost: x\r\n\r\n'
+const GET = 'GET /docs/api/account HTTP/1.1\r\nHost: x\r\n\r\n'
 
 test('16 requests at once are answered on a connection, again and again; the 17th ends it', async (t) => {
   const service = await startTestService(t)

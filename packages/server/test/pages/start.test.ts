@@ -41,6 +41,7 @@ test('the start page addresses every role and uses the names of the deployment',
     '/console',
     '/docs',
     '/docs/api',
+    '/docs/which-check',
     '/docs/examples#agents',
     '/docs/examples#sites',
     '/openapi.json',
@@ -50,6 +51,7 @@ test('the start page addresses every role and uses the names of the deployment',
   }
   assert.match(metaOf(html, 'title'), /^Acme: /)
   assert.equal(metaOf(html, 'og:url'), 'https://agents.example/')
+  assert.equal(metaOf(html, 'og:image'), 'https://agents.example/preview.png')
 })
 
 test('every page has a Content-Security-Policy without inline code and foreign origins', async (t) => {

@@ -78,12 +78,12 @@ export function docsRoutes(app: App, context: DocsRouteContext): void {
       return asPage(request, reply, 'search.html', [escapeHtml(query), results])
     },
   })
-  app.get('/docs/api/:group', {
+  app.get('/docs/api/:resource', {
     ...options,
     handler: (request, reply) => {
-      const { group } = request.params as { group: string }
-      const file = `${library.api}/groups/${group}.html`
-      if (!library.has(file)) throw new CodedError('NOT_FOUND', NO_GROUP)
+      const { resource } = request.params as { resource: string }
+      const file = `${library.api}/resources/${resource}.html`
+      if (!library.has(file)) throw new CodedError('NOT_FOUND', NO_RESOURCE)
       return asPage(request, reply, file)
     },
   })
@@ -162,7 +162,7 @@ function exampleArchive(library: Library, name: string): Buffer {
   )
 }
 
-const NO_GROUP = 'The API reference has no section with this name.'
+const NO_RESOURCE = 'The API reference has no page of this name.'
 const NO_FILE = 'The documentation has no file of this name.'
 
 /** Computes a value on first use and caches it. */

@@ -27,7 +27,7 @@ export function docsSearchResults({ query, results }: DocsSearchData): string {
             >
               {heading === '' ? title : heading}
             </a>
-            {heading !== '' && <span className="text-soft"> · {title}</span>}
+            {heading !== '' && <span className="text-soft wrap-anywhere"> · {title}</span>}
             <p className="mt-1 text-soft wrap-anywhere">
               {excerpt.map((piece, index) =>
                 index % 2 === 1 ? (

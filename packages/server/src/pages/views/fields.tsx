@@ -124,7 +124,7 @@ export function AgentForm({ value, label }: { readonly value?: string; readonly 
       <label htmlFor="agent" className="block font-medium">
         {label}
       </label>
-      <div className="flex gap-3">
+      <div className="flex flex-wrap gap-3">
         <input
           id="agent"
           name="agent"
@@ -134,7 +134,7 @@ export function AgentForm({ value, label }: { readonly value?: string; readonly 
           autoCapitalize="none"
           spellCheck={false}
           aria-describedby="agent-hint"
-          className={`h-12 min-w-0 flex-1 ${BOX}`}
+          className={`h-12 min-w-0 flex-[1_1_9rem] ${BOX}`}
         />
         <SubmitButton>Look up</SubmitButton>
       </div>

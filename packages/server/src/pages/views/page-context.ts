@@ -19,6 +19,8 @@ export interface PageAssets {
   readonly consoleScript: string
   /** A module for /check/request alone. */
   readonly checkRequestScript: string
+  /** A module for the start page alone. */
+  readonly startScript: string
   /** Fonts to preload: a browser that finds them in the style sheet alone loads them too late for the first page. */
   readonly fonts: readonly string[]
 }

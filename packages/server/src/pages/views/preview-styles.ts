@@ -60,6 +60,7 @@ export const STYLES = {
     color: '#8a5200',
   },
   dev: { fontSize: 50 },
+  claim: { fontSize: 92, fontWeight: 700, lineHeight: 1.1, letterSpacing: '-0.02em' },
   foot: COLUMN,
   soft: { color: SOFT },
   seal: { display: 'flex', position: 'relative', width: 270, height: 270 },

@@ -1,4 +1,4 @@
-import { Command, KeyValue } from '@countersign/ui'
+import { Command } from '@countersign/ui'
 import type { ReactNode } from 'react'
 import type { PageContext } from './page-context.ts'
 
@@ -15,9 +15,8 @@ export function Audiences({ context }: { readonly context: PageContext }) {
     <>
       <Audience id="owners" title="You run agents" who="Owners">
         <p>
-          Verify your identity once. Then create a claim token for each agent, and give the agent a
-          name and a picture. If you suspend or revoke an agent, its certificate shows it within a
-          second.
+          Verify your identity once, and create a claim token for each agent. Suspend or revoke an
+          agent, and its certificate shows it within a second.
         </p>
         <p>
           <a href="/dashboard" className={LINK}>
@@ -27,16 +26,12 @@ export function Audiences({ context }: { readonly context: PageContext }) {
       </Audience>
       <Audience id="agents" title="You are an agent, or operate one" who="Agents">
         <p>
-          Create a key and redeem the claim token of your owner. Then prove possession of the key
-          whenever a site asks. The key never leaves your machine.
+          One command creates a key and redeems the claim token of your owner. The key never leaves
+          your machine.
         </p>
         <Command
-          what="the commands for agents"
-          value={[
-            `${countersign} keygen`,
-            `${countersign} claim ${naming.tokenPrefix}… ${at}`,
-            `${countersign} sign --audience <origin> '<challenge>'`,
-          ].join('\n')}
+          what="the command for agents"
+          value={`${countersign} claim ${naming.tokenPrefix}… ${at} --create-key`}
         />
         <p>
           <a href="/docs/agents" className={LINK}>
@@ -54,20 +49,23 @@ export function Audiences({ context }: { readonly context: PageContext }) {
       </Audience>
       <Audience id="relying" title="You let agents in" who="Sites, APIs, gateways">
         <p>
-          One request returns the certificate status and the verification of the owner. The{' '}
-          {naming.idHeader} header only names an agent. A signature proves it.
+          One request returns the certificate status and the verification of the owner. You need no
+          account. The {naming.idHeader} header only names an agent: a signature proves it.
         </p>
         <Command
           what="the commands for relying parties"
           value={[
             `curl -s ${baseUrl}/api/v1/agent/${did}`,
             `curl -s ${baseUrl}/api/v1/identify -H '${naming.idHeader}: ${did}'`,
-            `${countersign} verify ${did} ${at}`,
           ].join('\n')}
         />
         <p>
           <a href="/console" className={LINK}>
             Configure a gateway
+          </a>
+          ,{' '}
+          <a href="/docs/which-check" className={LINK}>
+            which check do I need?
           </a>
           ,{' '}
           <a href="/docs/relying-parties" className={LINK}>
@@ -85,13 +83,12 @@ export function Audiences({ context }: { readonly context: PageContext }) {
           <a href="/openapi.json" className={LINK}>
             openapi.json
           </a>
-          . You need no account and no API key.
         </p>
       </Audience>
       <Audience id="people" title="You have met an agent" who="Everyone">
         <p>
-          Open its certificate and look at its status, its owner and its grade. Anyone can show a
-          certificate. Send the agent a challenge to verify that it holds the key.
+          Open its certificate. Anyone can show a certificate, so send the agent a challenge, which
+          only the holder of its key can answer.
         </p>
         <p>
           <a href="/check" className={LINK}>
@@ -104,21 +101,8 @@ export function Audiences({ context }: { readonly context: PageContext }) {
           {serviceName === 'Countersign'
             ? 'Countersign'
             : `${serviceName} runs on Countersign, which`}{' '}
-          is free software. It starts as one process with one file, and you choose its names. This
-          deployment uses:
+          is free software. It starts as one process with one file, and you choose its names.
         </p>
-        <dl className="grid gap-x-8 gap-y-4 sm:grid-cols-2">
-          {[
-            ['Address', baseUrl],
-            ['DIDs', did],
-            ['Claim tokens', `${naming.tokenPrefix}…`],
-            ['Header', naming.idHeader],
-          ].map(([name = '', value]) => (
-            <KeyValue key={name} name={name}>
-              <code className="font-mono text-sm">{value}</code>
-            </KeyValue>
-          ))}
-        </dl>
         <p>
           <a href="/docs/operators" className={LINK}>
             Guide for operators
@@ -140,7 +124,7 @@ function Audience({ id, title, who, children }: AudienceProps) {
   return (
     <section
       aria-labelledby={id}
-      className="grid gap-x-16 gap-y-5 border-t border-line py-12 sm:py-16 lg:grid-cols-[18rem_minmax(0,1fr)]"
+      className="grid gap-x-16 gap-y-4 border-t border-line py-8 sm:py-10 lg:grid-cols-[18rem_minmax(0,1fr)]"
     >
       <div>
         <p className="text-soft">{who}</p>
@@ -148,7 +132,7 @@ function Audience({ id, title, who, children }: AudienceProps) {
           {title}
         </h2>
       </div>
-      <div className="max-w-2xl min-w-0 space-y-5 text-pretty">{children}</div>
+      <div className="max-w-2xl min-w-0 space-y-4 text-pretty">{children}</div>
     </section>
   )
 }

@@ -1,11 +1,11 @@
-import { AgentCard, GradeMark } from '@countersign/ui'
+import { GradeMark } from '@countersign/ui'
 import type { Certificate } from '../certificate.ts'
 import { AgentForm } from './fields.tsx'
 import { htmlOf } from './html.tsx'
 import type { PageContext } from './page-context.ts'
-import { pathOf } from './page-context.ts'
 import { Shell } from './shell.tsx'
 import { Audiences } from './start-audiences.tsx'
+import { LiveSample } from './start-sample.tsx'
 
 /** The start page. */
 export function startPage(context: PageContext, sample: Certificate): string {
@@ -16,8 +16,10 @@ export function startPage(context: PageContext, sample: Certificate): string {
       title={`${serviceName}: know who is behind an agent`}
       description={`${serviceName} issues identity certificates to software agents: the owner is verified, the agent holds a key, and anyone can check both.`}
       path="/"
+      script={context.assets.startScript}
+      image={{ path: '/preview.png', alt: `${serviceName}: know who is behind an agent` }}
     >
-      <div className="grid items-center gap-x-16 gap-y-12 pt-4 pb-16 sm:pt-10 sm:pb-24 lg:grid-cols-[minmax(0,1fr)_24rem]">
+      <div className="grid items-start gap-x-16 gap-y-12 pt-4 pb-12 sm:pt-10 sm:pb-16 lg:grid-cols-[minmax(0,1fr)_24rem]">
         <div className="min-w-0">
           <h1 className="text-5xl/13 font-bold tracking-tight text-balance sm:text-6xl/17">
             Know who is behind an agent
@@ -44,7 +46,7 @@ export function startPage(context: PageContext, sample: Certificate): string {
             <AgentForm label="Look up an agent" />
           </div>
         </div>
-        <SampleCard sample={sample} />
+        <LiveSample context={context} sample={sample} />
       </div>
       <Audiences context={context} />
       <Grades />
@@ -52,7 +54,7 @@ export function startPage(context: PageContext, sample: Certificate): string {
   )
 }
 
-const BUTTON = 'inline-flex h-12 items-center rounded-lg px-6 font-semibold'
+const BUTTON = 'inline-flex min-h-12 items-center rounded-lg px-6 py-2 font-semibold'
 const PRIMARY = `${BUTTON} bg-accent text-on-accent hover:bg-accent-strong`
 const SECONDARY = `${BUTTON} border border-line-strong bg-surface text-ink hover:border-accent hover:text-accent`
 
@@ -66,15 +68,14 @@ const GRADES = [
 
 function Grades() {
   return (
-    <section aria-labelledby="grades" className="border-t border-line py-12 sm:py-16">
+    <section aria-labelledby="grades" className="border-t border-line py-10">
       <h2 id="grades" className="text-2xl/8 font-semibold tracking-tight">
         What the grade means
       </h2>
       <p className="mt-3 max-w-2xl text-pretty">
-        The grade is the sum of two scores, each from 0 to 2 points: how well the owner is verified,
-        and how well it is proven where the agent can be reached. An identity check or a domain is
-        strong (2 points). An account elsewhere is weak (1 point). Every certificate shows its
-        evidence, so that you can compute the grade yourself.
+        How well the owner is verified, and where the agent can be reached: each gives 0 to 2
+        points. An identity check or a domain is strong (2), an account elsewhere is weak (1). Every
+        certificate shows its evidence.
       </p>
       <dl className="mt-8 grid gap-x-8 gap-y-6 sm:grid-cols-2 lg:grid-cols-5">
         {GRADES.map(({ grade, points, meaning }) => (
@@ -92,23 +93,5 @@ function Grades() {
         ))}
       </dl>
     </section>
-  )
-}
-
-/** The card of the sample certificate. */
-function SampleCard({ sample: { agent } }: { readonly sample: Certificate }) {
-  return (
-    <figure className="min-w-0">
-      <AgentCard card={agent} picture={pathOf(agent.avatarUrl)} />
-      <figcaption className="mt-3 text-soft">
-        A card, as other sites show it. The agent does not exist.{' '}
-        <a
-          href="/sample"
-          className="text-accent underline underline-offset-4 hover:text-accent-strong"
-        >
-          Open the sample certificate
-        </a>
-      </figcaption>
-    </figure>
   )
 }

@@ -11,6 +11,9 @@ import { needs } from '../../../../../test/support/tools.ts'
 import { untilTicked } from '../../../../../test/support/until.ts'
 import { unescaped } from '../support/html.ts'
 
+/** Of the HTML of a page; one with all operations for owners had 611,666. */
+const MOST_BYTES = 122_000
+
 interface Told extends Operation {
   readonly summary: string
   readonly method: string
@@ -30,30 +33,81 @@ async function operationsOf(service: TestService): Promise<Told[]> {
   )
 }
 
-/** The section of one operation. */
-async function sectionOf(service: TestService, { tag, operationId }: Told): Promise<string> {
-  const { text } = await ask(service, `/docs/api/${tag}`)
-  const [, section] =
-    new RegExp(`<article aria-labelledby="${operationId}">(.*?)</article>`, 's').exec(text) ?? []
-  assert.ok(section !== undefined, `${operationId} is at /docs/api/${tag}`)
-  return unescaped(section.replaceAll(/<\/?(?:b|span)(?: [^>]*)?>/g, ''))
+/** Where the index links each operation. */
+async function placesOf(service: TestService): Promise<Map<string, string>> {
+  const { text } = await ask(service, '/docs/api')
+  const links = text.matchAll(/href="(\/docs\/api\/[\w-]+)#(\w+)"/g)
+  return new Map(Array.from(links, ([, path = '', id = '']) => [id, path]))
+}
+
+type Sections = ReadonlyMap<string, string>
+
+/** The section of each operation by its id, and the text of each page under `errors` by its path. */
+async function sectionsOf(service: TestService): Promise<Sections> {
+  const places = await placesOf(service)
+  const sections = new Map<string, string>()
+  for (const path of new Set(['/docs/api', ...places.values()])) {
+    const { text } = await ask(service, path)
+    const plain = unescaped(text.replaceAll(/<\/?(?:b|span)(?: [^>]*)?>/g, ''))
+    sections.set(path, plain.slice(plain.indexOf('<h2 id="errors">')))
+    for (const [, id = '', section = ''] of plain.matchAll(
+      /<article aria-labelledby="(\w+)">(.*?)<\/article>/gs,
+    )) {
+      assert.equal(places.get(id), path, id)
+      sections.set(id, section)
+    }
+  }
+  return sections
+}
+
+/** The section of an operation. */
+function sectionOf(sections: Sections, { operationId }: Told): string {
+  const section = sections.get(operationId)
+  assert.ok(section !== undefined, `${operationId} is in the HTTP reference`)
+  return section
 }
 
 test('the HTTP reference has every operation of /openapi.json with all fields and error codes', async (t) => {
   const service = await startTestService(t)
-  const { text: index } = await ask(service, '/docs/api')
+  const sections = await sectionsOf(service)
+  const places = await placesOf(service)
   const operations = await operationsOf(service)
   assert.ok(operations.length > 60)
+  assert.equal(places.size, operations.length)
   for (const operation of operations) {
-    const { operationId, method, path, tag, summary } = operation
-    assert.ok(index.includes(`href="/docs/api/${tag}#${operationId}"`), operationId)
-    const section = await sectionOf(service, operation)
+    const { operationId, method, path, summary } = operation
+    const section = sectionOf(sections, operation)
     assert.ok(section.includes(`${method} ${path}`) && section.includes(summary), operationId)
+    // Fields that an operation above it on the page has too are there only.
+    const [, above = ''] = /The fields are those of <a href="#(\w+)"/.exec(section) ?? []
+    const fields = section + (sections.get(above) ?? '')
     for (const name of fieldsIn(operation))
-      assert.match(section, new RegExp(`[ .\\]>]${name}[<. [\\]]`), `${operationId}: ${name}`)
+      assert.match(fields, new RegExp(`[ .\\]>]${name}[<. [\\]]`), `${operationId}: ${name}`)
     const codes = operation['x-errors'] ?? []
     assert.ok(codes.length >= 3)
-    for (const code of codes) assert.ok(section.includes(`<code>${code}</code>`), operationId)
+    for (const code of codes) {
+      const told = [operationId, places.get(operationId) ?? '', '/docs/api'].filter((place) =>
+        paragraphOfErrors(sections.get(place) ?? '').includes(`<code>${code}</code>`),
+      )
+      assert.equal(told.length, 1, `${operationId}: ${code} in ${told.join()}`)
+    }
+  }
+})
+
+/** What an operation, its page or the index says of its errors. */
+function paragraphOfErrors(section: string): string {
+  for (const begin of ['Every operation can answer with ', 'Errors: ', '<h2 id="errors">']) {
+    const start = section.indexOf(begin)
+    if (start !== -1) return section.slice(start, section.indexOf('</p>', start))
+  }
+  return ''
+}
+
+test('no page of the HTTP reference has more than a fifth of what the owner API had on one', async (t) => {
+  const service = await startTestService(t)
+  for (const path of new Set((await placesOf(service)).values())) {
+    const { text } = await ask(service, path)
+    assert.ok(text.length < MOST_BYTES, `${path}: ${text.length}`)
   }
 })
 
@@ -93,8 +147,9 @@ test(
     t.after(() => shell.close())
     writeFileSync(join(dir, 'cookies.txt'), '')
     writeFileSync(join(dir, 'picture.png'), 'no picture')
+    const sections = await sectionsOf(service)
     for (const operation of await operationsOf(service)) {
-      const section = await sectionOf(service, operation)
+      const section = sectionOf(sections, operation)
       const [, command = ''] = /<pre[^>]*><code>(curl .*?)<\/code><\/pre>/s.exec(section) ?? []
       assert.ok(command.includes(service.url), operation.operationId)
       // Without a session the event stream is refused; otherwise curl would not end.
@@ -126,10 +181,9 @@ test('the API reference marks what is required, shows a response, and offers to 
   const { text: check } = await ask(service, '/docs/api/check')
   assert.match(check, /<code>publicKey<\/code><span class="api-required"> required<\/span>/)
   assert.match(check, /<code>audience<\/code><span class="api-optional"> optional<\/span>/)
-  const { text: owner } = await ask(service, '/docs/api/owner')
-  assert.doesNotMatch(owner, /data-try=/)
+  const sections = await sectionsOf(service)
   for (const operation of await operationsOf(service)) {
-    const section = await sectionOf(service, operation)
+    const section = sectionOf(sections, operation)
     assert.doesNotMatch(section, /<td>[^<]*\^\[/, `${operation.operationId} shows a pattern`)
     const isOpen = ['check', 'show', 'resolve', 'learn'].includes(operation.tag)
     const isTried = operation.method === 'GET' && isOpen
@@ -137,7 +191,7 @@ test('the API reference marks what is required, shows a response, and offers to 
   }
   const lookup = (await operationsOf(service)).find((each) => each.operationId === 'lookup')
   assert.ok(lookup !== undefined)
-  const section = (await sectionOf(service, lookup)).replaceAll(/<[^>]*>/g, '')
+  const section = sectionOf(sections, lookup).replaceAll(/<[^>]*>/g, '')
   const [, json = ''] = /Example:(\{.*?\n\})/s.exec(section) ?? []
   assert.equal(typeof JSON.parse(json).verified, 'boolean')
 })

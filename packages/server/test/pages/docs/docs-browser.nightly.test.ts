@@ -67,7 +67,7 @@ test(
     await page.waitForURL('**/docs/agents#with-typescript')
     assert.equal(await map.locator('[aria-current=page]').innerText(), 'Quick start for agents')
     await map.getByText('API reference').click()
-    await map.getByRole('link', { name: 'Get a DID' }).click()
+    await map.getByRole('link', { name: 'Claims and keys of agents' }).click()
     await page.getByRole('heading', { name: 'Redeem a claim token for a DID' }).waitFor()
   },
 )

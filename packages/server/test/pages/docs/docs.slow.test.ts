@@ -152,12 +152,12 @@ test('the HTTP reference has what the settings of the service add', async (t) =>
   const has = async (service: TestService, path: string, text: RegExp) =>
     text.test((await ask(service, path)).text)
   for (const [path, text] of [
-    ['/docs/api/owner', /aria-labelledby="signUp">(?:(?!<\/article>).)*<code>RATE_LIMITED</s],
+    ['/docs/api/sign-in', /aria-labelledby="signUp">(?:(?!<\/article>).)*<code>RATE_LIMITED</s],
     ['/openapi.json', /"\/api\/sign-up":(?:(?!"\/api\/sign-up\/).)*"429":/s],
     ['/openapi.json', /"\/witness"/],
-    ['/docs/api/check', /aria-labelledby="addCheckpoint"/],
-    ['/docs/search?q=witness', /href="\/docs\/api\/check#witness"/],
-    ['/docs/api/show', /in the format of the Accept header/],
+    ['/docs/api/log', /aria-labelledby="addCheckpoint"/],
+    ['/docs/search?q=witness', /href="\/docs\/api\/log#witness"/],
+    ['/docs/api/cards', /in the format of the Accept header/],
   ] as const) {
     assert.deepEqual(
       [await has(none, path, text), await has(some, path, text)],

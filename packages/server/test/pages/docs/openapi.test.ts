@@ -11,7 +11,7 @@ import { startWith } from '../../http/support/start-with.ts'
 
 /** Pages for people with their forms, what they load, the tiles of the log, which C2SP describes, and Go's module proxy. */
 const PAGES =
-  /^\/(?:$|assets\/|check|console$|dashboard|development\/|docs|email\/|icon\.svg$|log\/(?:.*\/)?tile\/|openapi\.json$|packages\/go\/|sample$)/
+  /^\/(?:$|assets\/|check|console$|dashboard|development\/|docs|email\/|icon\.svg$|log\/(?:.*\/)?tile\/|openapi\.json$|packages\/go\/|preview\.png$|sample$)/
 
 test('/openapi.json lists exactly the paths that exist, but for pages', async (t) => {
   const paths = new Set<string>()

@@ -21,10 +21,10 @@ for (const { connections, requests, cookie } of SHAPES) {
       MAX_CONNECTIONS_PER_ADDRESS: 'off',
     })
     // Loads the page, so that what is measured is the attack alone.
-    assert.equal((await fetch(`${service.url}/docs/sdk`)).status, 200)
+    assert.equal((await fetch(`${service.url}/docs/api/account`)).status, 200)
     const before = memoryOf(service.child.pid)
     const workedBefore = processorTimeOf(service.child.pid)
-    const request = `GET /docs/sdk HTTP/1.1\r\nHost: x\r\n${cookie}\r\n`
+    const request = `GET /docs/api/account HTTP/1.1\r\nHost: x\r\n${cookie}\r\n`
     const { port, hostname } = new URL(service.url)
     await Promise.all(
       Array.from({ length: connections }, async () => {
