@@ -125,6 +125,7 @@ export const API_RESOURCES: readonly ApiResource[] = [
       'suspendAgent',
       'reactivateAgent',
       'revokeAgent',
+      'changeStatuses',
       'revokeAllAgents',
       'agentHistory',
       'agentLogOpenings',
