@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { STATUS_LIST_LENGTH } from '../certificates/status-list.ts'
 import type { Naming } from '../naming.ts'
+import { MAX_DELEGATION_DEPTH } from './delegation.ts'
 import { did, keySequence, status, timestamp } from './formats.ts'
 import { thumbprint } from './key-set.ts'
 import { nullable } from './nullable.ts'
@@ -95,6 +96,13 @@ export const certificateClaimsSchema = (naming: Naming) =>
       keySequence: keySequence('the number of the key among the agent’s keys'),
       keyChangedAt: timestamp(),
       did_web: Type.String({ description: 'the same agent as a did:web' }),
+      maxDelegationDepth: Type.Optional(
+        Type.Integer({
+          minimum: 1,
+          maximum: MAX_DELEGATION_DEPTH,
+          description: 'how many hops a chain may have; left out if the agent may not delegate',
+        }),
+      ),
       log: Type.Optional(loggedKey()),
     },
     { description: 'The claims of a certificate' },

@@ -312,7 +312,8 @@ interface Range {
 
 const UNMODIFIED = sql<boolean>`(key_sequence = 1 and updated_at = claimed_at and status_changed_at = claimed_at
   and status_reason is null and username is null and display_name is null and description is null
-  and avatar is null and directory_proof is null and status_time = 'exact')`
+  and avatar is null and directory_proof is null and status_time = 'exact'
+  and delegation_depth = 0)`
 
 const selectPage = prepared<Range, Nullable<AgentPage>>((db, param) =>
   db

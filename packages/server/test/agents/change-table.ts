@@ -318,10 +318,11 @@ export class ChangeWatcher {
     assert.equal(entry.value, expected === 'suspended' ? VALUES.suspended : VALUES.valid)
     if (agent.status !== 'active') return
     const { grade, key_sequence: keySequence, owner_id: ownerId } = agent
+    const { delegation_depth: maxDelegationDepth } = agent
     const verifications = (await verificationsOfOwner(this.#db, ownerId)).map(
       evidenceOfVerification,
     )
-    const current = { keySequence, grade, verifications }
+    const current = { keySequence, maxDelegationDepth, grade, verifications }
     assert.ok(stillHolds(certifiedBy(entry), current, this.#now()))
   }
 }

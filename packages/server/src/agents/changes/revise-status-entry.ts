@@ -7,7 +7,10 @@ import { type CurrentState, certifiedAt, certifiedBy, stillHolds } from './certi
 import { currentEntry, replaceEntry, setEntry } from './status-entry-table.ts'
 
 /** An agent as it is after a change. */
-export type RevisedAgent = Pick<AgentRow, 'tail' | 'status' | 'key_sequence'>
+export type RevisedAgent = Pick<AgentRow, 'tail' | 'status' | 'key_sequence' | 'delegation_depth'>
+
+/** What the grade of an agent follows from. */
+type Evidence = Pick<CurrentState, 'grade' | 'verifications'>
 
 /**
  * Brings the status of an agent's certificates up to date, in the transaction of the change that affects it: suspended, valid
@@ -19,8 +22,8 @@ export type RevisedAgent = Pick<AgentRow, 'tail' | 'status' | 'key_sequence'>
 export async function reviseEntry(
   tx: Tx,
   entry: StatusEntryRow | undefined,
-  { status, key_sequence: keySequence }: RevisedAgent,
-  evidence: Omit<CurrentState, 'keySequence'>,
+  { status, key_sequence: keySequence, delegation_depth: maxDelegationDepth }: RevisedAgent,
+  evidence: Evidence,
   at: number,
 ): Promise<void> {
   if (entry === undefined) return
@@ -29,7 +32,7 @@ export async function reviseEntry(
     if (entry.value === STATUS_VALUES.suspended) return
     return setEntry(tx, entry, STATUS_VALUES.suspended, at)
   }
-  const current = { keySequence, ...evidence }
+  const current = { keySequence, maxDelegationDepth, ...evidence }
   if (!stillHolds(certifiedBy(entry), current, at)) {
     await replaceEntry(tx, entry, certifiedAt(current, at), at)
   } else if (entry.value !== STATUS_VALUES.valid) {
@@ -66,7 +69,7 @@ export async function evidenceNow(
   db: Db,
   { tail, status, owner_id }: Pick<AgentRow, 'tail' | 'status' | 'owner_id'>,
   now: number,
-): Promise<Omit<CurrentState, 'keySequence'>> {
+): Promise<Evidence> {
   // Needs no query, which matters when an account with many agents is deleted.
   if (status !== 'active') return { grade: 'E', verifications: [] }
   const verifications = (await verificationsOfOwner(db, owner_id)).map(evidenceOfVerification)

@@ -60,6 +60,7 @@ const insertEntry = prepared<StatusEntryRow, { idx: number }>((db, param) =>
       grade: param('grade'),
       identity_method: param('identity_method'),
       assurance: param('assurance'),
+      delegation_depth: param('delegation_depth'),
       value: param('value'),
       is_current: param('is_current'),
       changed_seq: param('changed_seq'),
@@ -196,6 +197,7 @@ function columnsOf(certified: CertifiedState) {
     grade: certified.grade,
     identity_method: certified.identityMethod,
     assurance: certified.assurance,
+    delegation_depth: certified.maxDelegationDepth,
   }
 }
 
