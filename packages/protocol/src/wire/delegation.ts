@@ -58,7 +58,10 @@ export const delegationPermissionSchema = () =>
   Type.Object(
     {
       maxDepth: maxDelegationDepth(),
-      changedAt: nullable({ ...timestamp(), description: 'null: it has always been 0' }),
+      changedAt: nullable({
+        ...timestamp(),
+        description: 'the time of this change; null: it was the same before',
+      }),
     },
     { description: 'How far the agent may delegate' },
   )

@@ -1,5 +1,6 @@
 import type {
   DirectoryProofRequest,
+  EndDelegationsRequest,
   RenounceRequest,
   SignedRequest,
   VerifyRequest,
@@ -37,6 +38,8 @@ import { reportByKey } from './keys/report-key.ts'
 import { rotate } from './keys/rotate.ts'
 import { serviceDirectoryRoute } from './keys/service-directory-routes.ts'
 import { answerPlainLookups, identifyRoute, LOOKUP_URL, lookupRoute } from './lookup-routes.ts'
+import { endDelegations } from './manage/delegation.ts'
+import { endDelegationsRoute, ownDelegationRoutes } from './manage/delegation-routes.ts'
 import { ownAgentRoutes } from './manage/own-agent-routes.ts'
 import { answerPlainDocuments } from './plain-document-routes.ts'
 import { verifyChallenge } from './verification/verify-challenge.ts'
@@ -91,6 +94,11 @@ export async function openAgents(
         renounce: (reference: string, request: RenounceRequest) =>
           renounce(keyDeps, reference, request),
       })
+      endDelegationsRoute(app, {
+        naming,
+        endDelegations: (reference: string, request: EndDelegationsRequest) =>
+          endDelegations(context, reference, request),
+      })
       keyHistoryRoute(app, context)
       keyRoutes(app, naming, {
         rotate: (reference, request) => rotate(keyDeps, reference, request),
@@ -127,6 +135,7 @@ export async function openAgents(
       issueTokenRoutes(app, { ...owners, deps: context })
       ownAgentRoutes(app, { ...owners, deps: context })
       ownKeyRoutes(app, { ...owners, deps: keyDeps })
+      ownDelegationRoutes(app, { ...owners, deps: context })
     },
     jobs: {
       [REGRADE_OWNER]: continueRegrade,

@@ -4,7 +4,7 @@ import type { AgentRow, Db, StatusEntryRow, Tx } from '../../database/database.t
 import { provenChannels } from '../proven-channel-table.ts'
 import { evidenceOfChannel } from '../read-model/rows.ts'
 import { type CurrentState, certifiedAt, certifiedBy, stillHolds } from './certified-state.ts'
-import { currentEntry, replaceEntry, setEntry } from './status-entry-table.ts'
+import { currentEntry, replaceEntry, setCertifiedState, setEntry } from './status-entry-table.ts'
 
 /** An agent as it is after a change. */
 export type RevisedAgent = Pick<AgentRow, 'tail' | 'status' | 'key_sequence' | 'delegation_depth'>
@@ -53,6 +53,27 @@ export async function reviseAfterNewKey(
   if (entry === undefined) return
   if (status !== 'active') return setEntry(tx, entry, STATUS_VALUES.invalid, at)
   await replaceEntry(tx, entry, { ...certifiedBy(entry), keySequence }, at)
+}
+
+/**
+ * Ends all chains if the depth is not more than before: the entry becomes invalid. A lower depth gives an active agent another one
+ * at once. Whether a certificate with the former depth was handed out does not matter, so that no chain outlives a lower depth.
+ */
+export async function reviseAfterDelegation(
+  tx: Tx,
+  { delegation_depth: former }: RevisedAgent,
+  { tail, status, delegation_depth: maxDelegationDepth }: RevisedAgent,
+  at: number,
+): Promise<void> {
+  const entry = await currentEntry(tx.db, tail)
+  if (entry === undefined) return
+  const certified = { ...certifiedBy(entry), maxDelegationDepth }
+  if (maxDelegationDepth > former) return setCertifiedState(tx, entry, certified)
+  if (maxDelegationDepth < former && status === 'active') {
+    await replaceEntry(tx, entry, certified, at)
+  } else {
+    await setEntry(tx, entry, STATUS_VALUES.invalid, at)
+  }
 }
 
 /** Makes an agent's certificates invalid for good, because its key was burned. */
