@@ -1,19 +1,21 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
-import type { CreatedApiKey, Tail } from '@countersign/protocol'
+import { type CreatedApiKey, keyThumbprint, type Tail } from '@countersign/protocol'
 import { certificateOf, decodeJws } from '../../../../../test/support/agent-certificates.ts'
 import { type Answer, assertRefused, jsonOf } from '../../../../../test/support/answer.ts'
-import { ask } from '../../../../../test/support/ask.ts'
+import { ask, post } from '../../../../../test/support/ask.ts'
 import { unchanged } from '../../../../../test/support/database-digest.ts'
 import { newKey, type TestKey } from '../../../../../test/support/key.ts'
 import {
   endDelegationsBody,
   endDelegationsWith,
   renounceWith,
+  reportWith,
   rotateTo,
   type Signed,
 } from '../../../../../test/support/key-operations.ts'
 import { freePort } from '../../../../../test/support/ports.ts'
+import { verifyBody } from '../../../../../test/support/refused-posts.ts'
 import {
   claimAgent,
   startTestService,
@@ -398,6 +400,28 @@ suite('delegation', () => {
       }
       for (const row of entries) assert.ok(row.value === 1 || row.delegation_depth <= 1)
       assert.ok(entries.filter((row) => row.is_current === 1).length <= 1)
+    }
+  })
+
+  test('makes the key of a delegate known nowhere', async () => {
+    const agent = await claimed(3)
+    const { did } = agent
+    const delegate = newKey()
+    const unknown = [
+      post(service, '/api/v1/agent/verify', verifyBody(delegate)),
+      post(service, '/api/v1/agent/verify', { ...verifyBody(delegate), svcDid: did }),
+      ask(service, `/api/v1/agent/${encodeURIComponent(delegate.publicKey)}`),
+      ask(service, `/api/v1/keys/${keyThumbprint(Buffer.from(delegate.publicKey, 'base64'))}`),
+    ]
+    for (const answer of unknown) assertRefused(await answer, 404, 'NOT_FOUND')
+    const old = { old: delegate, sequence: 1 }
+    for (const answer of [
+      await endDelegationsWith(service, did, old, clock.signed),
+      await renounceWith(service, did, old, clock.signed),
+      await reportWith(service, did, old, clock.signed),
+      await rotateTo(service, did, { old: delegate, next: newKey(), sequence: 2 }, clock.signed),
+    ]) {
+      assertRefused(answer, 401, 'INVALID_SIGNATURE')
     }
   })
 
