@@ -44,7 +44,7 @@ export interface AgentProfile {
   /** May have expired, or be one of a former key. */
   readonly directoryProof: StoredDirectoryProof | null
   readonly channels: readonly ChannelEvidence[]
-  /** How many hops a chain of the agent may have, 0 to 3. */
+  /** How many hops a chain of the agent may have, 0 to 3; 0 once it is revoked. */
   readonly maxDelegationDepth: number
 }
 

@@ -23,7 +23,7 @@ export function DelegationTab() {
   const { did, agent } = useAgent()
   const { maxDelegationDepth, status } = agent
   const isRevoked = status === 'revoked'
-  const isAllowed = maxDelegationDepth > 0 && !isRevoked
+  const isAllowed = maxDelegationDepth > 0
   return (
     <div className="flex max-w-3xl flex-col gap-8">
       <Section

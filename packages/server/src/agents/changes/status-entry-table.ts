@@ -171,11 +171,11 @@ export async function setCertifiedState(
     .execute()
 }
 
-/** Erases which verification the certificates of agents have stated. */
+/** Erases what the certificates of agents have stated of their owner, and how far the agents were allowed to delegate. */
 export async function eraseCertifiedIdentity(tx: Tx, tails: readonly string[]): Promise<void> {
   await tx.db
     .updateTable('status_entries')
-    .set({ identity_method: null, assurance: null })
+    .set({ identity_method: null, assurance: null, delegation_depth: 0 })
     .where('tail', 'in', tails)
     .execute()
 }

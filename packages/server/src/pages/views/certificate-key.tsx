@@ -51,8 +51,8 @@ export function KeyClause({ context, certificate: { agent, recovery } }: FacePro
   )
 }
 
-function delegationWords({ maxDelegationDepth, status }: AgentObject): string {
-  if (maxDelegationDepth === 0 || status === 'revoked') return 'not allowed'
+function delegationWords({ maxDelegationDepth }: AgentObject): string {
+  if (maxDelegationDepth === 0) return 'not allowed'
   return `up to ${maxDelegationDepth} ${maxDelegationDepth === 1 ? 'level' : 'levels'}`
 }
 

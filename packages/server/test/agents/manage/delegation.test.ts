@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
-import { type CreatedApiKey, keyThumbprint, type Tail } from '@countersign/protocol'
-import { certificateOf, decodeJws } from '../../../../../test/support/agent-certificates.ts'
-import { type Answer, assertRefused, jsonOf } from '../../../../../test/support/answer.ts'
+import { type CreatedApiKey, keyThumbprint } from '@countersign/protocol'
+import { assertRefused, jsonOf } from '../../../../../test/support/answer.ts'
 import { ask, post } from '../../../../../test/support/ask.ts'
 import { unchanged } from '../../../../../test/support/database-digest.ts'
-import { newKey, type TestKey } from '../../../../../test/support/key.ts'
+import { newKey } from '../../../../../test/support/key.ts'
 import {
   endDelegationsBody,
   endDelegationsWith,
@@ -16,39 +15,18 @@ import {
 } from '../../../../../test/support/key-operations.ts'
 import { freePort } from '../../../../../test/support/ports.ts'
 import { verifyBody } from '../../../../../test/support/refused-posts.ts'
-import {
-  claimAgent,
-  startTestService,
-  type TestService,
-} from '../../../../../test/support/service.ts'
+import { startTestService, type TestService } from '../../../../../test/support/service.ts'
 import { setStatus } from '../../../../../test/support/set-status.ts'
 import { signInBy, TestClock } from '../../../../../test/support/sign-in-by.ts'
-import type { SignedInOwner } from '../../../../../test/support/signed-in.ts'
-import {
-  fedStatuses,
-  type Reference,
-  referenceIn,
-} from '../../../../../test/support/status-feed.ts'
-import { until } from '../../../../../test/support/until.ts'
-import type { AgentView } from '../../../src/agents/agent-record.ts'
-import { agentByTail } from '../../../src/agents/agent-table.ts'
-import { currentEntry } from '../../../src/agents/changes/status-entry-table.ts'
 import { suspendOwner } from '../../../src/agents/manage/suspend-owner.ts'
-import { loadOwner, loadRecord } from '../../../src/agents/read-model/rows.ts'
-import type { AgentRow } from '../../../src/database/database.ts'
-import { entryFor } from '../../../src/statements/status-lists/status-entries.ts'
 import { AGENTS } from './with-agent.ts'
-
-interface Agent {
-  readonly owner: SignedInOwner
-  readonly key: TestKey
-  readonly did: string
-}
+import { Delegations, ok } from './with-delegation.ts'
 
 suite('delegation', () => {
   const clock = new TestClock()
   const ends: (() => unknown)[] = []
   let service: TestService
+  let agents: Delegations
   before(async () => {
     const METRICS_PORT = String(await freePort())
     service = await startTestService(
@@ -56,63 +34,14 @@ suite('delegation', () => {
       { METRICS_PORT },
       clock.now,
     )
+    agents = new Delegations(service, clock)
   })
   after(async () => {
     for (const end of ends.toReversed()) await end()
   })
 
-  /** An agent of an owner who has just signed in. */
-  async function claimed(maxDepth = 0): Promise<Agent> {
-    const ownerId = await service.operator.addVerifiedOwner()
-    const owner = await signInBy(service, ownerId, clock.now)
-    const key = newKey()
-    const did = await claimAgent(service, ownerId, key)
-    if (maxDepth > 0) await allow({ owner, did }, maxDepth)
-    return { owner, key, did }
-  }
-
-  const put = ({ owner, did }: Pick<Agent, 'owner' | 'did'>, maxDepth: unknown) =>
-    owner.send('PUT', `${AGENTS}/${did}/delegation`, { maxDepth })
-  const allow = async (agent: Pick<Agent, 'owner' | 'did'>, maxDepth: number) =>
-    jsonOf<{ maxDepth: number; changedAt: string | null }>(ok(await put(agent, maxDepth)))
-  const end = ({ owner, did }: Agent) => owner.post(`${AGENTS}/${did}/delegation/end`)
-  const endBy = ({ did, key }: Agent, changed: Partial<Signed> = {}) =>
-    endDelegationsWith(service, did, { old: key, sequence: 1 }, { ...clock.signed, ...changed })
-
-  const certificate = async (did: string) => {
-    const token = await certificateOf(service, did)
-    const { maxDelegationDepth } = decodeJws(token).claims
-    return { depth: maxDelegationDepth, entry: referenceIn(token) }
-  }
-  /** Waits until a node knows how far an agent may delegate. */
-  const untilCertified = (did: string, depth: number | undefined) =>
-    until(async () => (await certificate(did)).depth === depth)
-  const assertFed = async (entry: Reference, expected: number[]) => {
-    await until(async () => (await fedStatuses(service, entry)).length >= expected.length)
-    assert.deepEqual(await fedStatuses(service, entry), expected)
-  }
-  const eventsOf = async (did: string) => {
-    const rows = await service.operator.db.read
-      .selectFrom('events')
-      .select('payload')
-      .where('tail', '=', did.slice(-24))
-      .where('type', '=', 'agent.delegation_changed')
-      .orderBy('seq')
-      .execute()
-    return rows.map(({ payload }) => JSON.parse(payload))
-  }
-  const notificationsOf = async ({ ownerId }: SignedInOwner) => {
-    const rows = await service.operator.db.read
-      .selectFrom('notifications')
-      .select('kind')
-      .where('owner_id', '=', ownerId)
-      .where('kind', '=', 'agent_delegation_changed')
-      .execute()
-    return rows.length
-  }
-
   test('is allowed by the owner, and shows in the certificate and the agent object only', async () => {
-    const agent = await claimed()
+    const agent = await agents.claimed()
     const { did } = agent
     const others = [
       `/api/v1/agent/${did}`,
@@ -125,53 +54,57 @@ suite('delegation', () => {
     const objectDepth = async () =>
       jsonOf(await ask(service, `/api/agents/${did}`)).maxDelegationDepth
     const before = await answers()
-    const plain = await certificate(did)
+    const plain = await agents.certificate(did)
     assert.equal(plain.depth, undefined, 'no claim: certificates of other agents keep their bytes')
     assert.equal(await objectDepth(), 0)
 
-    const { changedAt, ...allowed } = await allow(agent, 2)
+    const { changedAt, ...allowed } = await agents.allow(agent, 2)
     assert.deepEqual(allowed, { maxDepth: 2 })
     assert.ok(Math.abs(Date.parse(String(changedAt)) - clock.now()) < 60_000)
-    await untilCertified(did, 2)
+    await agents.untilCertified(did, 2)
     assert.equal(await objectDepth(), 2)
-    assert.deepEqual((await certificate(did)).entry, plain.entry, 'raising it keeps the entry')
+    assert.deepEqual(
+      (await agents.certificate(did)).entry,
+      plain.entry,
+      'raising it keeps the entry',
+    )
     assert.deepEqual(await answers(), before)
-    assert.deepEqual(await unchanged(service, () => allow(agent, 2)), {
+    assert.deepEqual(await unchanged(service, () => agents.allow(agent, 2)), {
       maxDepth: 2,
       changedAt: null,
     })
     for (const wrong of [4, -1, 1.5, '1', null]) {
-      assertRefused(await put(agent, wrong), 400, 'VALIDATION_ERROR')
+      assertRefused(await agents.put(agent, wrong), 400, 'VALIDATION_ERROR')
     }
   })
 
   test('is raised with a recent sign-in only, and lowered with any', async () => {
-    const agent = await claimed(1)
+    const agent = await agents.claimed(1)
     const { did } = agent
     const signedInAt = clock.now() - 11 * 60_000
     const owner = await signInBy(service, agent.owner.ownerId, clock.now, { signedInAt })
-    assertRefused(await put({ owner, did }, 2), 403, 'RECENT_SIGN_IN_REQUIRED')
-    assert.equal((await eventsOf(did)).length, 1, 'what was refused has changed nothing')
-    ok(await put({ owner, did }, 1))
-    ok(await put({ owner, did }, 0))
+    assertRefused(await agents.put({ owner, did }, 2), 403, 'RECENT_SIGN_IN_REQUIRED')
+    assert.equal((await agents.eventsOf(did)).length, 1, 'what was refused has changed nothing')
+    ok(await agents.put({ owner, did }, 1))
+    ok(await agents.put({ owner, did }, 0))
     const stranger = await signInBy(service, await service.operator.addVerifiedOwner(), clock.now)
-    assertRefused(await put({ owner: stranger, did }, 0), 404, 'NOT_FOUND')
-    assertRefused(await end({ ...agent, owner: stranger }), 404, 'NOT_FOUND')
+    assertRefused(await agents.put({ owner: stranger, did }, 0), 404, 'NOT_FOUND')
+    assertRefused(await agents.end({ ...agent, owner: stranger }), 404, 'NOT_FOUND')
   })
 
   test('is not raised by a suspended owner, nor for a revoked agent', async () => {
-    const agent = await claimed(1)
+    const agent = await agents.claimed(1)
     const { did, owner } = agent
     await suspendOwner({ db: service.operator.db, now: clock.now }, owner.ownerId, null)
-    assertRefused(await put(agent, 2), 403, 'FORBIDDEN', /suspended this account/)
-    ok(await end(agent))
-    ok(await put(agent, 0))
-    const other = await claimed(1)
+    assertRefused(await agents.put(agent, 2), 403, 'FORBIDDEN', /suspended this account/)
+    ok(await agents.end(agent))
+    ok(await agents.put(agent, 0))
+    const other = await agents.claimed(1)
     await setStatus(service, other.did, 'revoked')
-    assertRefused(await put(other, 2), 409, 'AGENT_NOT_ACTIVE')
-    assertRefused(await end(other), 409, 'AGENT_NOT_ACTIVE')
-    assertRefused(await endBy(other), 409, 'AGENT_NOT_ACTIVE')
-    assert.deepEqual(await eventsOf(did), [
+    assertRefused(await agents.put(other, 2), 409, 'AGENT_NOT_ACTIVE')
+    assertRefused(await agents.end(other), 409, 'AGENT_NOT_ACTIVE')
+    assertRefused(await agents.endBy(other), 409, 'AGENT_NOT_ACTIVE')
+    assert.deepEqual(await agents.eventsOf(did), [
       { maxDepth: 1, ended: false, by: 'owner' },
       { maxDepth: 1, ended: true, by: 'owner' },
       { maxDepth: 0, ended: true, by: 'owner' },
@@ -179,79 +112,79 @@ suite('delegation', () => {
   })
 
   test('ends with the entry of its certificates; the next one has another, with the claim', async () => {
-    const agent = await claimed(3)
+    const agent = await agents.claimed(3)
     const { did, owner } = agent
-    const first = await certificate(did)
+    const first = await agents.certificate(did)
     assert.equal(first.depth, 3)
-    const ended = jsonOf(ok(await endBy(agent)))
+    const ended = jsonOf(ok(await agents.endBy(agent)))
     assert.equal(ended.svcDid, did)
     assert.ok(Math.abs(Date.parse(ended.endedAt as string) - clock.now()) < 60_000)
-    await assertFed(first.entry, [1])
-    const second = await certificate(did)
+    await agents.assertFed(first.entry, [1])
+    const second = await agents.certificate(did)
     assert.equal(second.depth, 3)
     assert.notDeepEqual(second.entry, first.entry)
     // A retry ends again.
-    ok(await endBy(agent))
-    await assertFed(second.entry, [1])
-    const third = await certificate(did)
-    ok(await end(agent))
-    await assertFed(third.entry, [1])
+    ok(await agents.endBy(agent))
+    await agents.assertFed(second.entry, [1])
+    const third = await agents.certificate(did)
+    ok(await agents.end(agent))
+    await agents.assertFed(third.entry, [1])
     // Without a certificate since, there is nothing in the feed, and an event all the same.
-    ok(await end(agent))
+    ok(await agents.end(agent))
     const by = (who: string) => ({ maxDepth: 3, ended: true, by: who })
     const raised = { maxDepth: 3, ended: false, by: 'owner' }
-    assert.deepEqual(await eventsOf(did), [
+    assert.deepEqual(await agents.eventsOf(did), [
       raised,
       ...[by('agent'), by('agent'), by('owner'), by('owner')],
     ])
-    assert.equal(await notificationsOf(owner), 2, 'the owner knows what their session did')
+    assert.equal(await agents.notificationsOf(owner), 2, 'the owner knows what their session did')
     const path = `${AGENTS}/${did}/history?type=agent.delegation_changed`
     const { events } = jsonOf<{ events: { facts: unknown }[] }>(await owner.get(path))
-    assert.deepEqual(events.map(({ facts }) => facts).toReversed(), await eventsOf(did))
+    assert.deepEqual(events.map(({ facts }) => facts).toReversed(), await agents.eventsOf(did))
   })
 
   test('ends with a lower depth, also while the agent is suspended', async () => {
-    const agent = await claimed(3)
+    const agent = await agents.claimed(3)
     const { did, owner } = agent
-    const first = await certificate(did)
-    await allow(agent, 1)
-    await assertFed(first.entry, [1])
-    await untilCertified(did, 1)
-    const second = await certificate(did)
+    const first = await agents.certificate(did)
+    await agents.allow(agent, 1)
+    await agents.assertFed(first.entry, [1])
+    await agents.untilCertified(did, 1)
+    const second = await agents.certificate(did)
     await setStatus(service, did, 'suspended')
-    await allow(agent, 0)
-    await assertFed(second.entry, [2, 1])
+    await agents.allow(agent, 0)
+    await agents.assertFed(second.entry, [2, 1])
     // As deep as before: what was delegated before stays refused.
-    await allow(agent, 1)
+    await agents.allow(agent, 1)
     await setStatus(service, did, 'active')
-    await untilCertified(did, 1)
-    await assertFed(second.entry, [2, 1])
-    const third = await certificate(did)
+    await agents.untilCertified(did, 1)
+    await agents.assertFed(second.entry, [2, 1])
+    const third = await agents.certificate(did)
     assert.notDeepEqual(third.entry, second.entry)
     await setStatus(service, did, 'suspended')
-    ok(await end({ ...agent, owner }))
+    ok(await agents.end({ ...agent, owner }))
     await setStatus(service, did, 'active')
-    await assertFed(third.entry, [2, 1])
+    await agents.assertFed(third.entry, [2, 1])
   })
 
   test('changes nothing for an agent that may not delegate', async () => {
-    const agent = await claimed()
-    const { entry } = await certificate(agent.did)
-    for (const send of [endBy, end]) {
-      const answer = ok(await unchanged(service, () => send(agent)))
+    const agent = await agents.claimed()
+    const { entry } = await agents.certificate(agent.did)
+    for (const send of [() => agents.endBy(agent), () => agents.end(agent)]) {
+      const answer = ok(await unchanged(service, send))
       assert.equal(jsonOf(answer).endedAt, null)
     }
-    assert.deepEqual((await certificate(agent.did)).entry, entry)
+    assert.deepEqual((await agents.certificate(agent.did)).entry, entry)
   })
 
   test('is ended by a signature of the current key over exactly that', async () => {
-    const agent = await claimed(1)
+    const agent = await agents.claimed(1)
     const { did, key } = agent
     const { issuedAt } = clock.signed
     const good = endDelegationsBody(service, did, { old: key, sequence: 1 }, { issuedAt })
     const signed = (changed: Partial<Signed>) =>
       endDelegationsBody(service, did, { old: key, sequence: 1 }, { issuedAt, ...changed })
-    const other = await claimed(1)
+    const other = await agents.claimed(1)
     const refused: [body: object, status: number, code: Parameters<typeof assertRefused>[2]][] = [
       [{ ...good, signature: 'AA==' }, 400, 'VALIDATION_ERROR'],
       [{ ...good, sequence: 0 }, 400, 'VALIDATION_ERROR'],
@@ -277,27 +210,27 @@ suite('delegation', () => {
       assertRefused(await unchanged(service, () => send(body)), status, code)
     }
     const unknown = { ...agent, did: `svc:agent:${'1'.repeat(24)}` }
-    assertRefused(await endBy(unknown), 404, 'NOT_FOUND')
-    assertRefused(await endBy({ ...agent, did: 'nonsense' }), 400, 'VALIDATION_ERROR')
+    assertRefused(await agents.endBy(unknown), 404, 'NOT_FOUND')
+    assertRefused(await agents.endBy({ ...agent, did: 'nonsense' }), 400, 'VALIDATION_ERROR')
     const answer = ok(await send(good))
     assert.equal(answer.headers.get('cache-control'), 'no-store')
 
     const next = newKey()
     ok(await rotateTo(service, did, { old: key, next, sequence: 2 }, clock.signed))
-    assertRefused(await endBy(agent), 401, 'INVALID_SIGNATURE')
+    assertRefused(await agents.endBy(agent), 401, 'INVALID_SIGNATURE')
     const current = { old: next, sequence: 2 }
     ok(await endDelegationsWith(service, did, current, clock.signed))
     ok(await renounceWith(service, did, current, clock.signed))
     const renounced = await endDelegationsWith(service, did, current, clock.signed)
     assertRefused(renounced, 409, 'CONFLICT', /renounced/)
-    ok(await end(agent))
-    const burned = await claimed(1)
+    ok(await agents.end(agent))
+    const burned = await agents.claimed(1)
     ok(await burned.owner.post(`${AGENTS}/${burned.did}/keys/compromised`, { sequence: 1 }))
-    assertRefused(await endBy(burned), 403, 'FORBIDDEN', /compromised/)
+    assertRefused(await agents.endBy(burned), 403, 'FORBIDDEN', /compromised/)
   })
 
   test('needs a scope of an API key: agents:write to allow it, agents:status to end it', async () => {
-    const agent = await claimed()
+    const agent = await agents.claimed()
     const { did, owner } = agent
     const path = `${AGENTS}/${did}/delegation`
     const withKey = async (scopes: readonly string[]) => {
@@ -313,12 +246,12 @@ suite('delegation', () => {
     const write = await withKey(['agents:write'])
     const status = await withKey(['agents:status'])
     ok(await write('PUT', path, { maxDepth: 1 }))
-    assert.equal(await notificationsOf(owner), 1)
+    assert.equal(await agents.notificationsOf(owner), 1)
     assertRefused(await write('POST', `${path}/end`), 403, 'FORBIDDEN')
     assertRefused(await status('PUT', path, { maxDepth: 0 }), 403, 'FORBIDDEN')
     ok(await status('POST', `${path}/end`))
     ok(await write('PUT', path, { maxDepth: 0 }))
-    assert.equal(await notificationsOf(owner), 3)
+    assert.equal(await agents.notificationsOf(owner), 3)
     const answer = await owner.get('/api/account/notifications')
     const { notifications } = jsonOf<{ notifications: { title: string; kind: string }[] }>(answer)
     const titles = notifications
@@ -331,80 +264,8 @@ suite('delegation', () => {
     ])
   })
 
-  test('is ended 60 times an hour by the agent and by the owner, and raised 60 times; lowering it is never refused', async () => {
-    const agent = await claimed(1)
-    for (let i = 0; i < 60; i++) ok(await endBy(agent))
-    const refused = await unchanged(service, () => endBy(agent))
-    assertRefused(refused, 429, 'RATE_LIMITED')
-    const seconds = Number(refused.headers.get('retry-after'))
-    assert.ok(seconds > 3000 && seconds <= 3600, String(seconds))
-    for (let i = 0; i < 60; i++) ok(await end(agent))
-    assertRefused(await end(agent), 429, 'RATE_LIMITED')
-    for (let i = 0; i < 59; i++) {
-      ok(await put(agent, 0))
-      ok(await put(agent, 1))
-    }
-    ok(await put(agent, 0))
-    assertRefused(await unchanged(service, () => put(agent, 1)), 429, 'RATE_LIMITED')
-    ok(await put(agent, 0))
-    clock.advance(1.1)
-    ok(await put({ ...agent, owner: await signInBy(service, agent.owner.ownerId, clock.now) }, 1))
-    ok(await endBy(agent))
-  })
-
-  /** What a node that is behind knows of an agent. */
-  async function viewNow(did: string): Promise<AgentView> {
-    const { read } = service.operator.db
-    const row = (await agentByTail(read, did.slice(-24))) as AgentRow
-    return { agent: await loadRecord(read, row), owner: await loadOwner(read, row.owner_id) }
-  }
-
-  test('of a node that is behind gets no entry with the former depth', async () => {
-    const agent = await claimed(3)
-    const { did } = agent
-    await certificate(did)
-    const behind = await viewNow(did)
-    const { db } = service.operator
-    const entryOf = () => entryFor({ db, now: clock.now }, behind)
-    const before = await entryOf()
-    await allow(agent, 1)
-    await assert.rejects(entryOf, { code: 'UNAVAILABLE', retryAfterSeconds: 1 })
-    const entry = await currentEntry(db.read, did.slice(-24))
-    assert.equal(entry?.delegation_depth, 1)
-    assert.notEqual(entry?.idx, before.idx)
-  })
-
-  test('that is lowered while certificates are issued leaves the former depth under no valid entry', async () => {
-    const { db } = service.operator
-    for (let round = 0; round < 10; round++) {
-      const agent = await claimed(3)
-      const { did } = agent
-      if (round % 2 === 0) await certificate(did)
-      const behind = await viewNow(did)
-      const deps = { db, now: clock.now }
-      const handedOut: Reference[] = []
-      const issue = async () => {
-        const entry = await entryFor(deps, behind).catch(() => null)
-        if (entry !== null) handedOut.push(entry)
-      }
-      const works = [issue, issue, () => allow(agent, 1), issue, issue]
-      await Promise.all(works.map((work) => work()))
-      const entries = await db.read
-        .selectFrom('status_entries')
-        .selectAll()
-        .where('tail', '=', did.slice(-24) as Tail)
-        .execute()
-      for (const each of handedOut) {
-        const row = entries.find(({ list, idx }) => list === each.list && idx === each.idx)
-        assert.equal(row?.value, 1, 'it stated a depth of 3')
-      }
-      for (const row of entries) assert.ok(row.value === 1 || row.delegation_depth <= 1)
-      assert.ok(entries.filter((row) => row.is_current === 1).length <= 1)
-    }
-  })
-
   test('makes the key of a delegate known nowhere', async () => {
-    const agent = await claimed(3)
+    const agent = await agents.claimed(3)
     const { did } = agent
     const delegate = newKey()
     const unknown = [
@@ -426,24 +287,19 @@ suite('delegation', () => {
   })
 
   test('counts what ended, by whom', async () => {
-    const agent = await claimed(2)
+    const agent = await agents.claimed(2)
     const count = async (by: string) => {
       const metrics = await fetch(`http://localhost:${service.env.METRICS_PORT}/metrics`)
       const name = `countersign_delegations_ended_total{by="${by}"} `
       return Number((await metrics.text()).split(`\n${name}`)[1]?.split('\n')[0])
     }
     const before = [await count('agent'), await count('owner')] as const
-    ok(await endBy(agent))
-    ok(await end(agent))
-    ok(await put(agent, 1))
-    ok(await put(agent, 0))
-    ok(await end(agent))
+    ok(await agents.endBy(agent))
+    ok(await agents.end(agent))
+    ok(await agents.put(agent, 1))
+    ok(await agents.put(agent, 0))
+    ok(await agents.end(agent))
     // The last one ended nothing.
     assert.deepEqual([await count('agent'), await count('owner')], [before[0] + 1, before[1] + 3])
   })
 })
-
-function ok(answer: Answer): Answer {
-  assert.equal(answer.status, 200, answer.text)
-  return answer
-}
