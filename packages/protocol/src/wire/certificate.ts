@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { STATUS_LIST_LENGTH } from '../certificates/status-list.ts'
+import { MAX_HOPS } from '../delegation/format.ts'
 import type { Naming } from '../naming.ts'
-import { MAX_DELEGATION_DEPTH } from './delegation.ts'
 import { did, keySequence, status, timestamp } from './formats.ts'
 import { thumbprint } from './key-set.ts'
 import { nullable } from './nullable.ts'
@@ -99,7 +99,7 @@ export const certificateClaimsSchema = (naming: Naming) =>
       maxDelegationDepth: Type.Optional(
         Type.Integer({
           minimum: 1,
-          maximum: MAX_DELEGATION_DEPTH,
+          maximum: MAX_HOPS,
           description: 'how many hops a chain may have; left out if the agent may not delegate',
         }),
       ),

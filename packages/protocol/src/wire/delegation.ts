@@ -1,16 +1,14 @@
 import { type Static, Type } from 'typebox'
+import { MAX_HOPS } from '../delegation/format.ts'
 import type { Naming } from '../naming.ts'
 import { did, issuedAt, keySequence, signature, timestamp } from './formats.ts'
 import { nullable } from './nullable.ts'
-
-/** The most hops that a chain can have. */
-export const MAX_DELEGATION_DEPTH = 3
 
 /** How many hops a chain of an agent may have. */
 export const maxDelegationDepth = () =>
   Type.Integer({
     minimum: 0,
-    maximum: MAX_DELEGATION_DEPTH,
+    maximum: MAX_HOPS,
     description: 'how many hops a chain of the agent may have; 0: it may not delegate',
   })
 

@@ -282,12 +282,19 @@ export const REASON_WORDS: Readonly<Record<SignatureReason, string>> = {
   'unknown-key':
     'The agent does not exist, or keyid is not its current key. It may have changed its key.',
   'directory-unavailable': 'The keys of the agent cannot be read at the moment. Try again later.',
+  'delegation-refused':
+    'A delegate signed this request. Sites refuse delegates unless their settings accept them.',
+  'delegation-invalid': 'A delegate signed this request, and its chain of delegations is invalid.',
+  'delegation-expired': 'A delegate signed this request, and its delegation has expired.',
+  'delegation-ended':
+    'A delegate signed this request, and its delegation has ended: the certificate of the agent was replaced or revoked.',
   algorithm: 'alg is not ed25519.',
   'bad-signature':
     'The key did not sign this request. A signed header, the URL or the method differs from what was sent.',
   'identification-mismatch': 'The identification header names another agent, or is not signed.',
   suspended: 'The certificate of this agent is suspended.',
   revoked: 'The certificate of this agent is revoked.',
+  'delegation-limit': 'A delegate signed this request, which is outside its limits.',
   'not-admitted': 'The policy of the site does not admit this agent.',
   nonce: 'The nonce is missing, or is not 22 to 128 base64url characters.',
   replay: 'The nonce was used before: this is a copy of an earlier request.',
