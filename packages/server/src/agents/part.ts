@@ -2,6 +2,7 @@ import type {
   DirectoryProofRequest,
   EndDelegationsRequest,
   RenounceRequest,
+  RootLookup,
   SignedRequest,
   VerifyRequest,
   VerifyResponse,
@@ -58,11 +59,13 @@ export interface AgentsPart extends OwnersPart {
  * The register of agents: claims, public reads, verification, keys, and what owners manage.
  * @param cards null: cards are JSON only
  * @param log gives claims their places
+ * @param findRoot verifies certificates, of which chains of delegations begin with one
  */
 export async function openAgents(
   context: PartDeps & ReadDeps & OwnerDeps,
   cards: CardRenderers | null,
   log: ClaimLog | null,
+  findRoot: RootLookup,
 ): Promise<AgentsPart> {
   const { settings, db, site, metrics } = context
   const { naming } = site
@@ -70,6 +73,7 @@ export async function openAgents(
   const directoryKey = await openServiceKey({ db, dataDir: settings.dataDir }, 'directory')
   const claimDeps = { ...context, naming, keyReuse, log }
   const keyDeps = { ...context, keyReuse, recoveryDelayMs }
+  const verifyDeps = { ...context, findRoot }
   const pageReads = { ...context, db: db.read }
   const verify = (request: VerifyRequest) =>
     metrics.verifications.count(verifyChallenge(context, request), ({ verified }) =>
@@ -77,13 +81,13 @@ export async function openAgents(
     )
   return {
     verify,
-    verifySignedRequest: (request, body) => verifySignedRequest(context, request, body),
+    verifySignedRequest: (request, body) => verifySignedRequest(verifyDeps, request, body),
     routes(app) {
       lookupRoute(app, context)
       verifyRoute(app, { naming, verify })
       verifyRequestRoute(app, {
         naming,
-        verifyRequest: (request: SignedRequest) => signedRequestVerdict(context, request),
+        verifyRequest: (request: SignedRequest) => signedRequestVerdict(verifyDeps, request),
       })
       claimRoute(app, {
         naming,

@@ -1,11 +1,14 @@
 import {
   agentOfKeySetUrl,
   CodedError,
+  type Delegation,
+  type DelegationOptions,
   isOrigin,
   type KeyLookup,
   type NonceStore,
   type RawRequest,
   type RequestVerifier,
+  type RootLookup,
   requestVerifier,
   type SignatureResult,
   type SignedRequest,
@@ -16,17 +19,24 @@ import { didOfAgent } from '../../base/site.ts'
 import { timestamp } from '../../base/timestamp.ts'
 import type { VerifyDeps } from './verify-challenge.ts'
 
+/** For requests with chains of delegations too. */
+export interface VerifyRequestDeps extends VerifyDeps {
+  /** Verifies certificates of this service. */
+  readonly findRoot: RootLookup
+}
+
 /**
  * Verifies the signature of a request that a site has received (RFC 9421, Web Bot Auth), for agents of this service only.
  * Nothing is fetched, and nothing is recorded.
  * @throws CodedError VALIDATION_ERROR, UNAVAILABLE; StorageFailure
  */
 export async function signedRequestVerdict(
-  deps: VerifyDeps,
+  deps: VerifyRequestDeps,
   request: SignedRequest,
 ): Promise<SignedRequestVerdict> {
   const used: UsedNonce[] = []
-  const { verdict, reason, did, keyid, digest } = await verify(deps, request, undefined, used)
+  const result = await verify(deps, request, undefined, used)
+  const { verdict, reason, did, keyid, digest, delegation } = result
   const [nonce] = verdict === 'verified' ? used : []
   return {
     verdict,
@@ -37,6 +47,24 @@ export async function signedRequestVerdict(
     replayKey: nonce === undefined ? null : nonce.hash,
     replayUntil: nonce === undefined ? null : timestamp(nonce.expiresAt),
     digest: digest === 'none' ? 'none' : 'unchecked',
+    delegation: delegation === null ? null : shown(delegation),
+  }
+}
+
+function shown({ hops, ...delegation }: Delegation) {
+  return {
+    ...delegation,
+    hops: hops.map(({ issuedAt, expiresAt, limits, ...hop }) => ({
+      ...hop,
+      issuedAt: timestamp(issuedAt),
+      expiresAt: timestamp(expiresAt),
+      limits: {
+        origins: [...limits.origins],
+        methods: limits.methods && [...limits.methods],
+        paths: limits.paths && [...limits.paths],
+        mcp: limits.mcp && [...limits.mcp],
+      },
+    })),
   }
 }
 
@@ -46,7 +74,7 @@ export async function signedRequestVerdict(
  * @throws CodedError VALIDATION_ERROR, UNAVAILABLE; StorageFailure
  */
 export function verifySignedRequest(
-  deps: VerifyDeps,
+  deps: VerifyRequestDeps,
   request: SignedRequest,
   body: Uint8Array | undefined,
 ): Promise<SignatureResult> {
@@ -54,7 +82,7 @@ export function verifySignedRequest(
 }
 
 /**
- * Verifies a signed request to this service itself, by one of its agents.
+ * Verifies a signed request to this service itself, by one of its agents. Delegates cannot act here: every chain is refused.
  * @param received with its body
  * @throws CodedError UNAVAILABLE; StorageFailure
  */
@@ -63,12 +91,12 @@ export function verifyOwnRequest(
   received: RawRequest,
   nonces: NonceStore,
 ): Promise<SignatureResult> {
-  return verifierFor(deps, deps.site.baseUrl, nonces)(received)
+  return verifierFor(deps, deps.site.baseUrl, nonces, null)(received)
 }
 
 /** @param used receives the nonce, which nothing else records */
 async function verify(
-  deps: VerifyDeps,
+  deps: VerifyRequestDeps,
   request: SignedRequest,
   body: Uint8Array | undefined,
   used: UsedNonce[],
@@ -82,16 +110,24 @@ async function verify(
       return 'fresh'
     },
   }
-  return verifierFor(deps, request.audience, nonces)(received)
+  const { delegation: policy } = request
+  const delegation = policy === undefined ? null : { ...policy, findRoot: deps.findRoot }
+  return verifierFor(deps, request.audience, nonces, delegation)(received)
 }
 
-function verifierFor(deps: VerifyDeps, audience: string, nonces: NonceStore): RequestVerifier {
+function verifierFor(
+  deps: VerifyDeps,
+  audience: string,
+  nonces: NonceStore,
+  delegation: DelegationOptions | null,
+): RequestVerifier {
   return requestVerifier({
     audiences: [audience],
     naming: deps.site.naming,
     findKey: keysOf(deps),
     verifySignature: (...args) => deps.ed25519.verify(...args),
     nonces,
+    delegation,
     now: deps.now,
   })
 }
