@@ -278,9 +278,7 @@ async function reviseStatusEntry(tx: Tx, changed: Changed): Promise<void> {
   if (statusEntry === 'replace' && before.key_sequence !== after.key_sequence) {
     return reviseAfterNewKey(tx, after, at)
   }
-  if (change.type === 'agent.delegation_changed') {
-    return reviseAfterDelegation(tx, before, after, at)
-  }
+  if (statusEntry === 'delegation') return reviseAfterDelegation(tx, before, after, at)
   if (statusEntry === 'invalidate' && isOfCurrentKey(changed))
     await invalidateEntry(tx, after.tail, at)
 }

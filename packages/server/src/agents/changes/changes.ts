@@ -121,7 +121,11 @@ export const RULES: { readonly [Type in ChangeType]: Rule<ChangeOf<Type>> } = {
   },
   // No entry in the log: without the key of the agent, which is logged, the claim gives nobody power.
   'agent.delegation_changed': {
-    payload: delegationPayload,
+    payload: ({ change: { maxDepth, by }, before }) => ({
+      maxDepth,
+      ended: maxDepth <= before.delegation_depth,
+      by,
+    }),
     notification: (applied) => (applied.change.isSilent ? null : notifyOfDelegation(applied)),
     statusEntry: 'delegation',
   },
@@ -308,21 +312,13 @@ function gradePayload({ change, before }: AppliedChange<ChangeOf<'agent.grade_ch
   return { from: before.grade, to: change.to }
 }
 
-function delegationPayload({
-  change: { maxDepth, by },
-  before,
-}: AppliedChange<ChangeOf<'agent.delegation_changed'>>) {
-  return { maxDepth, ended: maxDepth <= before.delegation_depth, by }
-}
-
 function notifyOfDelegation({
-  change,
+  change: { maxDepth, by },
   before,
   after,
   seq,
 }: AppliedChange<ChangeOf<'agent.delegation_changed'>>): NotificationDraft {
   const { tail, agent_id: agentId } = after
-  const { maxDepth, by } = change
   const details = { tail, agentId, formerDepth: before.delegation_depth, maxDepth, by }
   return { kind: 'agent_delegation_changed', subject: `${tail}:${seq}`, details }
 }
