@@ -96,11 +96,30 @@ export const SDK_TASKS: readonly SdkTask[] = [
     ],
   },
   {
+    title: 'Delegate to workers',
+    intro:
+      'Give a worker rights for a short time, act as one, and end them ([delegation](delegation.md)).',
+    names: [
+      'Agent.delegate',
+      'Agent.endDelegations',
+      'DelegatedAgent',
+      'DelegatedAgent: constructor',
+      'Registry.endDelegations',
+      'DelegateRequest',
+      'SignedDelegation',
+      'DelegatedAgentOptions',
+      'DelegationsEnded',
+      'EndDelegationsRequest',
+    ],
+  },
+  {
     title: 'Verify certificates',
     intro:
       'A certificate is verified without a question to the service. It proves nothing about who sends it: verify a signature with its key, too.',
     names: [
       'verifyCertificate',
+      'Registry.verifyCertificate',
+      'ServiceCertificateOptions',
       'verifyStaple',
       'Registry.certificate',
       'Registry.staple',

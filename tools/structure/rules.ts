@@ -50,7 +50,7 @@ export const BARS: readonly {
   { within: /^packages\/server\/src\//, mostFiles: 542, mostLines: 59_900 },
   // The list of parts, and what registers, runs and closes them.
   { within: /^packages\/server\/src\/service\/[^/]+\.ts$/, mostLines: 700 },
-  { within: /^packages\/[a-z]+\/src\//, mostLines: 108_500 },
+  { within: /^packages\/[a-z]+\/src\//, mostLines: 108_700 },
 ]
 
 /** Files with a name of one pattern, and what they may not import (specifiers, type imports included). */

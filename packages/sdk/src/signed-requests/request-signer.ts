@@ -19,7 +19,7 @@ import { requestToSign, signedFetch } from './signed-fetch.ts'
 import { SiteSessions } from './site-sessions.ts'
 
 /** Tokens that are sent with signed requests. */
-export interface CarriedTokens {
+interface CarriedTokens {
   /** The headers to send. @param publicKey of the signature: 32 bytes */
   headersFor(did: string, publicKey: Uint8Array): Promise<readonly [name: string, value: string][]>
   /** After a 401. @param sent the headers of that request. @returns whether it is worth to try again */
