@@ -1,10 +1,9 @@
 import { KEY_PROOF_MAX_BYTES, type Naming } from '@countersign/protocol'
 import type { Static, TSchema } from 'typebox'
-import { IssuerClient } from './certificates/issuer-client.ts'
-import {
-  type ServiceCertificateOptions,
-  type VerifiedCertificate,
-  verifyServiceCertificate,
+import type { VerifyServiceCertificate } from './certificates/service-certificates.ts'
+import type {
+  ServiceCertificateOptions,
+  VerifiedCertificate,
 } from './certificates/verify-certificate.ts'
 import { changeKey, type KeyChange, signedBody } from './change-key.ts'
 import { discoverNaming } from './discover-naming.ts'
@@ -66,7 +65,8 @@ import { clientSettings } from './settings.ts'
  */
 export class Registry {
   readonly #client: ServiceClient
-  readonly #issuer: IssuerClient
+  readonly #fetch: typeof globalThis.fetch
+  #verifyCertificate: VerifyServiceCertificate | null = null
   /** Null: any deployment. */
   readonly #naming: Naming | null
 
@@ -77,7 +77,7 @@ export class Registry {
   constructor(service: string | URL, options: RegistryOptions = {}) {
     const settings = clientSettings(service, options)
     this.#client = new ServiceClient(settings)
-    this.#issuer = new IssuerClient(settings.fetch, settings.service.origin)
+    this.#fetch = settings.fetch
     this.#naming = options.naming === 'any' ? null : namingOf(options.naming)
   }
 
@@ -146,11 +146,14 @@ export class Registry {
    * Verifies a certificate of this service that somebody has sent. Certificates are public: one proves nothing about who sends it.
    * @throws CountersignError INVALID_TOKEN, CERTIFICATE_REVOKED, CERTIFICATE_SUSPENDED; ISSUER_UNAVAILABLE; INVALID_ARGUMENT
    */
-  verifyCertificate(
+  async verifyCertificate(
     token: string,
     options: ServiceCertificateOptions = {},
   ): Promise<VerifiedCertificate> {
-    return verifyServiceCertificate(this.#issuer, this.service, token, options)
+    // Loaded here, since most clients verify no signatures.
+    const { serviceCertificates } = await import('./certificates/service-certificates.ts')
+    this.#verifyCertificate ??= serviceCertificates(this.service, this.#fetch)
+    return this.#verifyCertificate(token, options)
   }
 
   async #token(agent: string, kind: string, options: CallOptions | undefined): Promise<string> {

@@ -124,20 +124,14 @@ export async function verifyCertificate(
   token: string,
   options: VerifyCertificateOptions,
 ): Promise<VerifiedCertificate> {
-  return verifyBy(clientFor(options.fetch), token, options)
+  return verifyCertificateBy(clientFor(options.fetch), token, options)
 }
 
-/** Described at `Registry.verifyCertificate`. @param service the address of the Registry */
-export function verifyServiceCertificate(
-  client: IssuerClient,
-  service: string,
-  token: string,
-  { issuer = service, maxAgeSeconds, now }: ServiceCertificateOptions,
-): Promise<VerifiedCertificate> {
-  return verifyBy(client, token, { issuers: [issuer], now }, maxAgeSeconds)
-}
-
-async function verifyBy(
+/**
+ * The same, with a client of one's own.
+ * @param maxAgeSeconds how old a fetched status list may be; by default what the list says
+ */
+export async function verifyCertificateBy(
   client: IssuerClient,
   token: string,
   options: Omit<VerifyCertificateOptions, 'fetch'>,
