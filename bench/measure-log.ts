@@ -148,6 +148,7 @@ function claim(i: number) {
     key_sequence: 1,
     key_thumbprint: thumbprintBytes(publicKey),
     public_key: publicKey,
+    delegation_depth: 0,
   } as const
   const change = { type: 'agent.claimed', evidence } as const
   const told = { change, before: agent, after: agent, seq: i + 1, at: Date.now() }

@@ -93,7 +93,7 @@ export function vetoBody(
 
 /** The body of a request that a key signs alone. */
 function bodyOf(
-  kind: 'veto' | 'renounce' | 'compromised',
+  kind: 'veto' | 'renounce' | 'compromised' | 'end-delegations',
   service: Url,
   did: string,
   { old, sequence }: { old: TestKey; sequence: number },
@@ -141,6 +141,26 @@ export function reportWith(
 ): Promise<Answer> {
   const body = reportBody(service, did, key, changed)
   return post(service, `/api/v1/agent/${did}/keys/compromised`, body)
+}
+
+export function endDelegationsBody(
+  service: Url,
+  did: string,
+  key: { old: TestKey; sequence: number },
+  changed: Partial<Signed> = {},
+) {
+  return bodyOf('end-delegations', service, did, key, changed)
+}
+
+/** Ends the delegations of an agent with its current key. */
+export function endDelegationsWith(
+  service: TestService,
+  did: string,
+  key: { old: TestKey; sequence: number },
+  changed: Partial<Signed> = {},
+): Promise<Answer> {
+  const body = endDelegationsBody(service, did, key, changed)
+  return post(service, `/api/v1/agent/${did}/delegation/end`, body)
 }
 
 /** Rotates the key of an agent. */

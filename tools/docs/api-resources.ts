@@ -25,6 +25,7 @@ export const API_RESOURCES: readonly ApiResource[] = [
       'proveDirectory',
       'challengeRuntime',
       'answerRuntime',
+      'endDelegations',
     ],
   },
   {
@@ -127,6 +128,8 @@ export const API_RESOURCES: readonly ApiResource[] = [
       'revokeAgent',
       'changeStatuses',
       'revokeAllAgents',
+      'allowDelegation',
+      'endOwnDelegations',
       'agentHistory',
       'agentLogOpenings',
     ],

@@ -195,6 +195,28 @@ export const SDK_PAGES: readonly SdkPage[] = [
     ],
   },
   {
+    name: 'delegation',
+    tasks: [
+      {
+        title: 'Delegate to workers',
+        intro:
+          'Give a worker rights for a short time, act as one, and end them ([delegation](delegation.md)).',
+        names: [
+          'Agent.delegate',
+          'Agent.endDelegations',
+          'DelegatedAgent',
+          'DelegatedAgent: constructor',
+          'Registry.endDelegations',
+          'DelegateRequest',
+          'SignedDelegation',
+          'DelegatedAgentOptions',
+          'DelegationsEnded',
+          'EndDelegationsRequest',
+        ],
+      },
+    ],
+  },
+  {
     name: 'certificates',
     tasks: [
       {
@@ -203,6 +225,8 @@ export const SDK_PAGES: readonly SdkPage[] = [
           'A certificate is verified without a question to the service. It proves nothing about who sends it: verify a signature with its key, too.',
         names: [
           'verifyCertificate',
+          'Registry.verifyCertificate',
+          'ServiceCertificateOptions',
           'verifyStaple',
           'Registry.certificate',
           'Registry.staple',
@@ -257,6 +281,11 @@ export const SDK_PAGES: readonly SdkPage[] = [
           'SignatureAgent',
           'RawRequest',
           'ProvenKey',
+          'DelegationPolicy',
+          'Delegation',
+          'DelegationHop',
+          'DelegationLimits',
+          'DelegationFault',
           'NonceStore',
           'NonceOutcome',
           'KeyReference',

@@ -40,17 +40,18 @@ export const MOST_ARROWS = 60
  * renouncing and reports of keys, joins, recovery and mirrors of the log, erasure, nonce stores that have just started, archives of keys for
  * another node, notices of new access, claims in names, claims that agents repeat, tools for three frameworks, plain answers of cards and
  * documents, claims' places in the log, checks beside the answers, pages of examples, a certificate page that answers first,
- * a page that takes signed requests apart, a start page whose sample signs, bulk changes and orders of an owner's agents, the account's tabs and tables.
+ * a page that takes signed requests apart, a start page whose sample signs, bulk changes and orders of an owner's agents, the account's tabs and tables,
+ * chains of delegations and what ends them.
  */
 export const BARS: readonly {
   readonly within: RegExp
   readonly mostFiles?: number
   readonly mostLines: number
 }[] = [
-  { within: /^packages\/server\/src\//, mostFiles: 563, mostLines: 61_800 },
+  { within: /^packages\/server\/src\//, mostFiles: 569, mostLines: 62_800 },
   // The list of parts, and what registers, runs and closes them.
   { within: /^packages\/server\/src\/service\/[^/]+\.ts$/, mostLines: 700 },
-  { within: /^packages\/[a-z]+\/src\//, mostLines: 108_700 },
+  { within: /^packages\/[a-z]+\/src\//, mostLines: 112_400 },
 ]
 
 /** Files with a name of one pattern, and what they may not import (specifiers, type imports included). */

@@ -5,6 +5,7 @@ import { cardCommand } from './commands/card.ts'
 import { certificateCommand } from './commands/certificate.ts'
 import { claimCommand } from './commands/claim.ts'
 import { conformanceCommand } from './commands/conformance.ts'
+import { endDelegationsCommand } from './commands/end-delegations.ts'
 import { fetchCommand } from './commands/fetch.ts'
 import { grantCommand } from './commands/grant.ts'
 import { keygenCommand } from './commands/keygen.ts'
@@ -119,6 +120,7 @@ function buildProgram(io: Io, json: boolean) {
   rotateCommand(program, invocation)
   recoverCommand(program, invocation)
   vetoCommand(program, invocation)
+  endDelegationsCommand(program, invocation)
   renounceCommand(program, invocation)
   reportKeyCommand(program, invocation)
   mcpCommand(program, invocation)

@@ -112,6 +112,12 @@ const agentKeys = createRoute({
   component: lazyRouteComponent(() => import('./pages/agent/keys/keys-tab.tsx'), 'KeysTab'),
 })
 
+const agentDelegation = createRoute({
+  getParentRoute: () => agent,
+  path: 'delegation',
+  component: lazyRouteComponent(() => import('./pages/agent/delegation-tab.tsx'), 'DelegationTab'),
+})
+
 const agentOAuth = createRoute({
   getParentRoute: () => agent,
   path: 'oauth',
@@ -261,6 +267,7 @@ const tree = root.addChildren([
       agentProfile,
       agentChannels,
       agentKeys,
+      agentDelegation,
       agentOAuth,
       agentShare,
       agentActivity,

@@ -345,4 +345,5 @@ export const NO_AUDIENCE: UnverifiedResult = {
   replay: 'unchecked',
   digest: 'unchecked',
   contentDigest: null,
+  delegation: null,
 }

@@ -13,9 +13,15 @@ export const RENOUNCE_DELAY_MS = 72 * 60 * 60 * 1000
 
 /**
  * What a key can sign about itself: to be replaced, to replace a lost one, to stop that, to give up its certificate, that somebody
- * else has it.
+ * else has it, to end all that it has delegated.
  */
-export type KeyOperationKind = 'rotate' | 'recover' | 'veto' | 'renounce' | 'compromised'
+export type KeyOperationKind =
+  | 'rotate'
+  | 'recover'
+  | 'veto'
+  | 'renounce'
+  | 'compromised'
+  | 'end-delegations'
 
 /** An operation on the keys of an agent, as it is signed. */
 export interface KeyOperation {
@@ -24,13 +30,13 @@ export interface KeyOperation {
   readonly service: string
   readonly did: string
   /**
-   * A number among the agent's keys, from 1: of the new key for `rotate` and `recover`, of the current key for `veto` and
-   * `renounce`, of the key that signs for `compromised`.
+   * A number among the agent's keys, from 1: of the new key for `rotate` and `recover`, of the key that signs for `compromised`,
+   * of the current key for the others.
    */
   readonly sequence: number
   /** The current key, 32 bytes; for `compromised` the key that signs; null for `recover`, since it may be lost. */
   readonly oldKey: Uint8Array | null
-  /** The new key, 32 bytes; null for `veto`, `renounce` and `compromised`. */
+  /** The new key, 32 bytes; null except for `rotate` and `recover`. */
   readonly newKey: Uint8Array | null
   /** Unix seconds. */
   readonly issuedAt: number

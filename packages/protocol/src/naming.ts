@@ -34,7 +34,8 @@ export interface Naming {
       | 'identityLevel'
       | 'contentDigest'
       | 'directory'
-      | 'issuer',
+      | 'issuer'
+      | 'delegate',
       string
     >
   >
@@ -91,6 +92,7 @@ export function namingFor(
       contentDigest: `X-${idHeader}-Content-Digest`,
       directory: `X-${idHeader}-Directory`,
       issuer: `X-${idHeader}-Issuer`,
+      delegate: `X-${idHeader}-Delegate`,
     },
     tokenHeaders: tokenHeadersOf(idHeader),
   }

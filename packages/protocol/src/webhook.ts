@@ -9,6 +9,7 @@ export const WEBHOOK_EVENT_TYPES = [
   'agent.revoked',
   'agent.renounced',
   'agent.grade_changed',
+  'agent.delegation_changed',
   'agent.key_rotated',
   'agent.key_contested',
   'agent.key_compromised',

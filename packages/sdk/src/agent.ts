@@ -1,19 +1,23 @@
 import {
-  AGENT_ID_PATTERN,
   BOUND_CHALLENGE,
   challengeMessage,
   claimMessage,
   DIRECTORY_PROOF_MAX_LIFETIME,
   encodeBase64,
-  isClaimToken,
   isRecoveryToken,
   type Naming,
-  parseChallenge,
   signDirectory,
-  unsignableTextIn,
 } from '@countersign/protocol'
 import { type AgentAnswer, type AgentOptions, assertAgentOptions } from './agent-options.ts'
 import { AgentTokens } from './certificates/agent-tokens.ts'
+import { assertClaim } from './claim-arguments.ts'
+import { certifiedSource } from './delegation/certified-source.ts'
+import { endDelegations } from './delegation/end-delegations.ts'
+import {
+  type DelegateRequest,
+  type SignedDelegation,
+  signDelegation,
+} from './delegation/sign-delegation.ts'
 import { CountersignError } from './errors.ts'
 import {
   endRequest,
@@ -23,6 +27,7 @@ import {
   rotateRequest,
 } from './key-operations.ts'
 import { checkedSigner } from './keys/checked-signer.ts'
+import { assertBoundTo, refuseForeignText } from './keys/refuse-foreign-text.ts'
 import type { Signer } from './keys/signer.ts'
 import { namingOf } from './naming.ts'
 import type { CallOptions } from './options.ts'
@@ -34,6 +39,7 @@ import type {
   AgentKeys,
   AgentObject,
   Claimed,
+  DelegationsEnded,
   DirectoryProof,
   Grant,
   Recovering,
@@ -128,16 +134,7 @@ export class Agent {
     agentId = 'main',
     options: Pick<CallOptions, 'signal'> = {},
   ): Promise<Claimed> {
-    if (!isClaimToken(this.#naming, token)) {
-      throw new CountersignError(
-        'INVALID_ARGUMENT',
-        `A claim token of this service is ${this.#naming.tokenPrefix} and 32 hexadecimal characters. An agent whose key has a certificate needs none: leave out the claim, or call whoami().`,
-      )
-    }
-    if (!AGENT_ID_PATTERN.test(agentId)) {
-      const message = 'An agentId is a label of 1 to 128 characters without control characters.'
-      throw new CountersignError('INVALID_ARGUMENT', message)
-    }
+    assertClaim(this.#naming, token, agentId)
     const signature = await this.#sign(claimMessage(token, agentId))
     const request = { claimToken: token, agentId, publicKey: this.publicKey, signature }
     const claimed = await this.registry.redeem(request, options)
@@ -274,27 +271,43 @@ export class Agent {
   }
 
   /**
+   * Delegates to the key of a worker (`DelegatedAgent`): for these sites, methods and paths, and for a short time. Asks for a fresh
+   * certificate; the delegation itself is signed here and registered nowhere. It ends when it expires, by `endDelegations`, with a change of
+   * this agent's key, or when its certificate is replaced.
+   * @throws CountersignError DELEGATION_NOT_ALLOWED if the owner has not allowed it; INVALID_ARGUMENT; NO_DID; AGENT_NOT_ACTIVE;
+   *   UNUSABLE_KEY if the DID has another key
+   */
+  async delegate(
+    request: DelegateRequest,
+    options: Pick<CallOptions, 'signal'> = {},
+  ): Promise<SignedDelegation> {
+    const did = await this.#did.find()
+    const source = await certifiedSource(this.registry, did, this.#signer, options)
+    return signDelegation(source, request, this.#now())
+  }
+
+  /**
+   * Ends everything that this agent has delegated, at once; the agent itself goes on. Returns when the service has issued a certificate for new
+   * delegations.
+   * @throws CountersignError NO_DID; UNUSABLE_KEY if the DID has another key; AGENT_NOT_ACTIVE; CONFLICT; RATE_LIMITED; TIMEOUT if
+   *   delegations have ended, but there is no new certificate yet
+   */
+  async endDelegations(options: Pick<CallOptions, 'signal'> = {}): Promise<DelegationsEnded> {
+    const did = this.#did.require()
+    const self = await this.whoami(options)
+    const ended = await endDelegations(this.registry, this.#holder(did), self, options)
+    this.#requests.certificateEnded()
+    return ended
+  }
+
+  /**
    * Answers a challenge of the form `svc-challenge-v1:<audience>:<nonce>` if its audience is the site that this agent talks
    * to. Without this check, a site could relay the challenge of another site and sign in there as this agent.
    * @param audience the site that this agent connected to. Never take it from the challenge
    * @throws CountersignError LOOKS_LIKE_A_CLAIM, NOT_A_CHALLENGE, WRONG_AUDIENCE
    */
   async answer(challenge: string, { audience }: { audience: string | URL }): Promise<AgentAnswer> {
-    const origin = originOf(audience, 'The audience')
-    refuseForeignText(challenge)
-    const parsed = parseChallenge(this.#naming, challenge)
-    if (parsed === null) {
-      throw new CountersignError(
-        'NOT_A_CHALLENGE',
-        `This is not a challenge of the form ${this.#naming.challengePrefix}<audience>:<nonce>, so it names no audience.`,
-      )
-    }
-    if (parsed.audience !== origin) {
-      throw new CountersignError(
-        'WRONG_AUDIENCE',
-        `This challenge is for ${parsed.audience}, but this agent is connected to ${origin}. It may be relayed by an attacker.`,
-      )
-    }
+    assertBoundTo(this.#naming, challenge, originOf(audience, 'The audience'))
     return this.#answerTo(challenge)
   }
 
@@ -382,11 +395,4 @@ export class Agent {
   async #sign(message: Uint8Array): Promise<string> {
     return encodeBase64(await this.#signer.sign(message))
   }
-}
-
-function refuseForeignText(text: string): void {
-  const foreign = unsignableTextIn(text)
-  if (foreign === null) return
-  const code = foreign.kind === 'claim' ? 'LOOKS_LIKE_A_CLAIM' : 'NOT_A_CHALLENGE'
-  throw new CountersignError(code, foreign.message)
 }

@@ -54,6 +54,10 @@ export type LocalErrorCode =
    * is none of the agent's audiences.
    */
   | 'WRONG_AUDIENCE'
+  /** The owner does not allow the agent to delegate, or the chain may not have a further hop. */
+  | 'DELEGATION_NOT_ALLOWED'
+  /** The request is outside the limits of the delegation, or the delegation has expired. */
+  | 'OUTSIDE_DELEGATION'
   /** The site redirects a signed request to another origin, or too often. */
   | 'REDIRECT'
   /** The challenge was not issued here, has expired, or was answered before. */

@@ -1,4 +1,9 @@
 export type {
+  Delegation,
+  DelegationFault,
+  DelegationHop,
+  DelegationLimits,
+  DelegationPolicy,
   HeaderList,
   KeyLookup,
   KeyLookupFault,
@@ -40,6 +45,7 @@ export {
 } from './certificates/status-list.ts'
 export type { FeedChange, FeedPosition, IssuerJwk } from './certificates/types.ts'
 export {
+  type ServiceCertificateOptions,
   type TrustedIssuer,
   type VerifiedCertificate,
   type VerifiedStaple,
@@ -53,6 +59,8 @@ export {
   type VerifyKeyProofOptions,
   verifyKeyProof,
 } from './certificates/verify-key-proof.ts'
+export { DelegatedAgent, type DelegatedAgentOptions } from './delegation/delegated-agent.ts'
+export type { DelegateRequest, SignedDelegation } from './delegation/sign-delegation.ts'
 export { discoverNaming } from './discover-naming.ts'
 export {
   CountersignError,
@@ -78,6 +86,7 @@ export { Registry } from './registry.ts'
 export type {
   ClaimRequest,
   DirectoryProofRequest,
+  EndDelegationsRequest,
   GrantRequest,
   KeyReport,
   RecoverRequest,
@@ -121,6 +130,7 @@ export type {
   Card,
   Claimed,
   CompactCard,
+  DelegationsEnded,
   DidDocument,
   DirectoryProof,
   Grade,

@@ -59,7 +59,7 @@ export async function recoverRequest(
 /** An operation without a new key. @throws CountersignError UNUSABLE_KEY */
 export async function endRequest(
   holder: KeyHolder,
-  operation: 'veto' | 'renounce',
+  operation: 'veto' | 'renounce' | 'end-delegations',
   self: AgentObject,
 ): Promise<VetoRequest> {
   assertOwn(holder, self)

@@ -6,7 +6,11 @@ import {
   referenceKind,
 } from '@countersign/protocol'
 import { CountersignError } from './errors.ts'
+import { checkedAnswer } from './keys/signed-challenge.ts'
+import { originOf } from './origin.ts'
+import type { VerifyRequest } from './registry-requests.ts'
 import { type Read, UnexpectedShape } from './responses/read-schema.ts'
+import type { DidDocument, Resolution } from './responses/types.ts'
 
 /** An agent as a caller names it. */
 export interface Reference {
@@ -51,8 +55,22 @@ export function didInDidWeb({ id }: { readonly id: string }): string {
   return /:agent:([^:]+:agent:[^:]+)$/.exec(id)?.[1] ?? ''
 }
 
+/** What a DID document says of its agent. */
+export function resolutionOf(document: DidDocument): Resolution {
+  // That of a suspended agent still names the service at which its status can be looked up.
+  return { document, revoked: document.service.length === 0 }
+}
+
+/** The body of `Registry.verify`. @throws CountersignError INVALID_ARGUMENT */
+export function answerToVerify(naming: Naming | null, request: VerifyRequest) {
+  const { publicKey, challenge, signature } = checkedAnswer(request)
+  const audience =
+    request.audience === undefined ? {} : { audience: originOf(request.audience, 'The audience') }
+  return { publicKey, challenge, signature, ...audience, ...didFieldOf(naming, request.did) }
+}
+
 /** The optional field of a request that names a DID, as the deployment spells it. */
-export function didFieldOf(known: Naming | null, did = ''): Record<string, string> {
+function didFieldOf(known: Naming | null, did = ''): Record<string, string> {
   const naming = known ?? namingOfDid(did)
   const tail = naming && parseDidOrTail(naming, did)
   return naming && tail ? { [naming.didField]: `${naming.didPrefix}${tail}` } : {}

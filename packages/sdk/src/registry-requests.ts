@@ -28,6 +28,16 @@ export interface RenounceRequest {
   readonly signature: string
 }
 
+/** The argument of `Registry.endDelegations`; `Agent.endDelegations` makes it. */
+export interface EndDelegationsRequest {
+  /** `keySequence` of the agent object. */
+  readonly sequence: number
+  /** Unix seconds. */
+  readonly issuedAt: number
+  /** 64 bytes in padded standard base64. */
+  readonly signature: string
+}
+
 /** The argument of `Registry.proveDirectory`; `Agent.proveDirectory` makes it. */
 export interface DirectoryProofRequest {
   /** The value of `Signature-Input`: one member, which covers only `"@authority";req`. */

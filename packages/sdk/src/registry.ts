@@ -1,19 +1,23 @@
 import { KEY_PROOF_MAX_BYTES, type Naming } from '@countersign/protocol'
 import type { Static, TSchema } from 'typebox'
+import type {
+  ServiceCertificateOptions,
+  VerifiedCertificate,
+} from './certificates/verify-certificate.ts'
 import { changeKey, type KeyChange, signedBody } from './change-key.ts'
 import { discoverNaming } from './discover-naming.ts'
-import { CountersignError } from './errors.ts'
-import { abortedBy, claimError, isTransient, type MayRetry, wasNotProcessed } from './http/retry.ts'
+import { isDisconnected, isTransient, wasNotProcessed } from './http/retry.ts'
 import { DID_JSON, JWT, TEXT } from './http/send-request.ts'
 import { ServiceClient } from './http/service-client.ts'
-import { checkedAnswer, type SignedChallenge } from './keys/signed-challenge.ts'
-import { namingOf } from './naming.ts'
+import type { SignedChallenge } from './keys/signed-challenge.ts'
+import { namesOf, namingOf } from './naming.ts'
 import type { AnswerOrigin, CallOptions, Names, RegistryOptions } from './options.ts'
-import { originOf } from './origin.ts'
-import { about, certifiedIn, didFieldOf, didInDidWeb, referenceTo } from './reference.ts'
+import { redeemToken } from './redeem-token.ts'
+import { about, answerToVerify, didInDidWeb, referenceTo, resolutionOf } from './reference.ts'
 import type {
   ClaimRequest,
   DirectoryProofRequest,
+  EndDelegationsRequest,
   GrantRequest,
   KeyReport,
   RecoverRequest,
@@ -36,6 +40,7 @@ import type {
   Card,
   Claimed,
   CompactCard,
+  DelegationsEnded,
   DirectoryProof,
   GradeReport,
   Grant,
@@ -52,15 +57,15 @@ import type {
 import { clientSettings } from './settings.ts'
 
 /**
- * A client of one service. Create one for each service and share it: it caches responses and sends one request for
- * callers that ask for the same thing at the same time.
- *
- * An agent is named by its DID, by the DID's 24-character tail, or by its public key. Every method throws
- * CountersignError: with the service's own code (`NOT_FOUND`, …), or `NETWORK`, `TIMEOUT`, `ABORTED`, `PROTOCOL`,
- * `INVALID_ARGUMENT`. Responses are checked against the contract and frozen.
+ * A client of one service. Create one for each service and share it: it caches responses and sends one request for callers that ask for the
+ * same thing at the same time. An agent is named by its DID, by the DID's 24-character tail, or by its public key. Every method throws
+ * CountersignError: with the service's own code (`NOT_FOUND`, …), or `NETWORK`, `TIMEOUT`, `ABORTED`, `PROTOCOL`, `INVALID_ARGUMENT`.
+ * Responses are checked against the contract and frozen.
  */
 export class Registry {
   readonly #client: ServiceClient
+  readonly #fetch: typeof globalThis.fetch
+  #verifyCertificate: Registry['verifyCertificate'] | null = null
   /** Null: any deployment. */
   readonly #naming: Naming | null
 
@@ -69,7 +74,9 @@ export class Registry {
    * @throws CountersignError INVALID_ARGUMENT
    */
   constructor(service: string | URL, options: RegistryOptions = {}) {
-    this.#client = new ServiceClient(clientSettings(service, options))
+    const settings = clientSettings(service, options)
+    this.#client = new ServiceClient(settings)
+    this.#fetch = settings.fetch
     this.#naming = options.naming === 'any' ? null : namingOf(options.naming)
   }
 
@@ -88,14 +95,7 @@ export class Registry {
    * @throws CountersignError INVALID_ARGUMENT if the Registry accepts any deployment
    */
   get naming(): Names {
-    if (this.#naming === null) {
-      throw new CountersignError(
-        'INVALID_ARGUMENT',
-        'This Registry is for any deployment and has no names.',
-      )
-    }
-    const { shortName, idHeader } = this.#naming
-    return { shortName, idHeader }
+    return namesOf(this.#naming)
   }
 
   /** An agent's certificate and its owner's identity level (contract 4.1). Base decisions on this call. */
@@ -141,6 +141,19 @@ export class Registry {
     return this.#token(agent, 'staple', options)
   }
 
+  /**
+   * Verifies a certificate of this service that somebody has sent. Certificates are public: one proves nothing about who sends it.
+   * @throws CountersignError INVALID_TOKEN, CERTIFICATE_REVOKED, CERTIFICATE_SUSPENDED; ISSUER_UNAVAILABLE; INVALID_ARGUMENT
+   */
+  async verifyCertificate(
+    token: string,
+    options: ServiceCertificateOptions = {},
+  ): Promise<VerifiedCertificate> {
+    const { serviceCertificates } = await import('./certificates/service-certificates.ts')
+    this.#verifyCertificate ??= serviceCertificates(this.service, this.#fetch)
+    return this.#verifyCertificate(token, options)
+  }
+
   async #token(agent: string, kind: string, options: CallOptions | undefined): Promise<string> {
     const { segment } = referenceTo(this.#naming, agent)
     const request = { path: `/api/v1/agent/${segment}/${kind}`, accept: JWT }
@@ -156,8 +169,7 @@ export class Registry {
   async logProof(did: string, { signal }: Pick<CallOptions, 'signal'> = {}): Promise<string> {
     const { segment } = referenceTo(this.#naming, did)
     const request = { path: `/log/proof/${segment}`, accept: TEXT, maxBytes: KEY_PROOF_MAX_BYTES }
-    const isLost: MayRetry = ({ code }) => code === 'NETWORK'
-    return (await this.#client.send(request, readLogProof, isLost, signal)).proof
+    return (await this.#client.send(request, readLogProof, isDisconnected, signal)).proof
   }
 
   /** The DID document (contract 4.7). That of a revoked agent contains no key, that of a suspended one no `authentication`. */
@@ -165,26 +177,20 @@ export class Registry {
     const reference = referenceTo(this.#naming, agent)
     const request = { path: `/api/agents/${reference.segment}`, accept: DID_JSON, alsoOk: [410] }
     const read = about(reference, this.#read(schemas.DID_DOCUMENT), didInDidWeb)
-    const document = await this.#client.get(request, read, options)
-    // That of a suspended agent still names the service at which its status can be looked up.
-    return { document, revoked: document.service.length === 0 }
+    return resolutionOf(await this.#client.get(request, read, options))
   }
 
   /**
-   * Asks the service whether an agent holds its key (contract 4.3): pass the result of `Agent.answer` to a challenge that
-   * you issued and accept once. `createChallenges` does all of that. Decide by `verified`.
+   * Asks the service whether an agent holds its key (contract 4.3): pass the result of `Agent.answer` to a challenge that you issued and
+   * accept once. `createChallenges` does all of that. Decide by `verified`.
    * @throws CountersignError INVALID_SIGNATURE; NOT_FOUND if the key has no certificate
    */
   async verify(
     request: VerifyRequest,
     { signal }: Pick<CallOptions, 'signal'> = {},
   ): Promise<Verification> {
-    const { publicKey, challenge, signature } = checkedAnswer(request)
-    const audience =
-      request.audience === undefined ? {} : { audience: originOf(request.audience, 'The audience') }
-    const named = didFieldOf(this.#naming, request.did)
-    const body = { publicKey, challenge, signature, ...audience, ...named }
-    const reference = referenceTo(this.#naming, request.did ?? publicKey)
+    const body = answerToVerify(this.#naming, request)
+    const reference = referenceTo(this.#naming, request.did ?? request.publicKey)
     const read = about(reference, this.#read(schemas.VERIFICATION), ({ agent }) => agent.did)
     return this.#client.send({ path: '/api/v1/agent/verify', body }, read, isTransient, signal)
   }
@@ -193,32 +199,11 @@ export class Registry {
    * Redeems a claim token, or returns the certificate that the key has already under this label, from the same owner (contract 4.4).
    * @throws CountersignError OUTCOME_UNKNOWN if the claim was sent without a response: `agent(publicKey)` finds out
    */
-  async redeem(
-    { claimToken, agentId, publicKey, signature }: ClaimRequest,
-    { signal }: Pick<CallOptions, 'signal'> = {},
-  ): Promise<Claimed> {
-    if (signal?.aborted) throw abortedBy(signal)
-    const body = { claimToken, agentId, publicKey, signature }
-    const read: Read<Claimed> = (answer) => {
-      const { did, message } = this.#read(schemas.CLAIMED)(answer)
-      return { did, message }
-    }
-    try {
-      return await this.#client.send({ path: '/api/v1/claim', body }, read, wasNotProcessed, signal)
-    } catch (error) {
-      const did = certifiedIn(this.#naming, error as CountersignError)
-      if (did === null) throw claimError(error as CountersignError)
-      return { did, message: 'The key has this certificate already. Nothing was changed.' }
-    } finally {
-      // Cached responses about this key may be outdated now.
-      this.#client.clearCache()
-    }
+  redeem(request: ClaimRequest, options: Pick<CallOptions, 'signal'> = {}): Promise<Claimed> {
+    return redeemToken(this.#client, this.#naming, request, options.signal)
   }
 
-  /**
-   * A challenge with which an agent proves that it is running, to the service itself.
-   * @throws CountersignError NOT_FOUND
-   */
+  /** A challenge with which an agent proves that it is running, to the service itself. @throws CountersignError NOT_FOUND */
   runtimeChallenge(
     agent: string,
     { signal }: Pick<CallOptions, 'signal'> = {},
@@ -257,6 +242,21 @@ export class Registry {
   ): Promise<Renounced> {
     const change = { path: 'renounce', body: signedBody(request), mayRetry: isTransient }
     return this.#changeKey(did, change, this.#read(schemas.RENOUNCED), options)
+  }
+
+  /**
+   * Ends all delegations of an agent, with a signature by its own key. Sending it again ends those that were made since, too.
+   * @param did a DID or its 24-character tail
+   * @throws CountersignError INVALID_SIGNATURE, NOT_FOUND; CONFLICT if the key has changed; AGENT_NOT_ACTIVE; RATE_LIMITED
+   */
+  endDelegations(
+    did: string,
+    request: EndDelegationsRequest,
+    options: Pick<CallOptions, 'signal'> = {},
+  ): Promise<DelegationsEnded> {
+    const body = signedBody(request)
+    const change = { path: 'delegation/end', body, mayRetry: isTransient }
+    return this.#changeKey(did, change, this.#read(schemas.DELEGATIONS_ENDED), options)
   }
 
   /** The keys of an agent, former and current, and its pending recovery. */

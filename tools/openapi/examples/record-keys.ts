@@ -1,4 +1,5 @@
 import {
+  endDelegationsBody,
   recoveryBody,
   renounceBody,
   reportBody,
@@ -12,6 +13,7 @@ import { agentPath, EXAMPLE_SERVICE, ownAgentPath, type World } from './world.ts
 /** Keys that are replaced, lost, stolen and given up. */
 export async function recordKeys(world: World, agents: Agents): Promise<void> {
   await recordRotation(world, agents)
+  await recordDelegation(world, agents)
   await recordRecovery(world, agents)
   await recordEnds(world, agents)
 }
@@ -26,6 +28,17 @@ async function recordRotation({ anyone, ada }: World, { travel }: Agents): Promi
   const body = rotationBody(EXAMPLE_SERVICE, did, { old: key, next, sequence: 2 }, signed())
   await anyone.record('rotateKey', 'POST', path, { body })
   await ada.record('agentLogOpenings', 'GET', `${ownAgentPath(travel)}/log`)
+}
+
+/** The travel assistant may delegate, and ends what it has delegated with its second key. */
+async function recordDelegation({ anyone, ada }: World, { travel }: Agents): Promise<void> {
+  const own = `${ownAgentPath(travel)}/delegation`
+  await ada.record('allowDelegation', 'PUT', own, { body: { maxDepth: 1 } })
+  await ada.record('endOwnDelegations', 'POST', `${own}/end`, { body: {} })
+  const key = { old: fixedKey('travel-assistant 2'), sequence: 2 }
+  await anyone.record('endDelegations', 'POST', `${agentPath(travel)}/delegation/end`, {
+    body: endDelegationsBody(EXAMPLE_SERVICE, travel.did, key, signed()),
+  })
 }
 
 /** The key of Minutes is lost, it seems; then it is not. */

@@ -1,4 +1,5 @@
 import { type AgentHistory, describeBrowser } from '@countersign/protocol'
+import { levels } from './levels.ts'
 import { reasonText } from './reasons.ts'
 
 type Event = Pick<AgentHistory['events'][number], 'type' | 'facts'> & {
@@ -21,6 +22,7 @@ const SENTENCES: Readonly<
   'agent.renounced': () =>
     'The agent renounced its certificate: it is revoked after 72 hours, unless you recover it or report the key.',
   'agent.grade_changed': gradeChanged,
+  'agent.delegation_changed': delegationChanged,
   'agent.key_compromised': () => 'The key was reported as compromised. Nobody can claim it again.',
   'agent.key_rotated': () => 'The agent replaced its key. You can contest this for 72 hours.',
   'agent.key_contested': (payload) =>
@@ -184,6 +186,16 @@ function gradeChanged({ from, to }: Payload): string {
     return `The grade changed from ${from} to ${to}.`
   }
   return 'The grade changed.'
+}
+
+function delegationChanged({ maxDepth, ended, by }: Payload): string {
+  const depth = typeof maxDepth === 'number' ? maxDepth : 0
+  const allowed =
+    depth === 0 ? 'The agent may not delegate.' : `The agent may delegate up to ${levels(depth)}.`
+  if (ended !== true) return allowed
+  return by === 'agent'
+    ? 'The agent ended all its delegations.'
+    : `You ended all delegations. ${allowed}`
 }
 
 function channel({ kind, handleOrDomain }: Payload, labelOf: LabelOf): string {

@@ -3,6 +3,7 @@ import type {
   ActivityKind,
   AgentHistory,
   AgentKeys,
+  HistoryQuery,
   OwnerAgent,
   OwnerAgents,
   OwnerAgentsQuery,
@@ -54,12 +55,16 @@ export const keysQuery = (did: string) =>
       get<AgentKeys>(`/api/v1/agent/${encodeURIComponent(did)}/keys`, signal),
   })
 
-export const historyQuery = (did: string) =>
+/** @param type only events of it; null: all */
+export const historyQuery = (did: string, type: HistoryQuery['type'] | null = null) =>
   infiniteQueryOptions({
-    queryKey: [...AGENTS_KEY, 'history', did],
+    queryKey: [...AGENTS_KEY, 'history', did, type],
     queryFn: ({ pageParam, signal }) => {
-      const query = pageParam === null ? '' : `?before=${pageParam}`
-      return get<AgentHistory>(`${pathOf(did)}/history${query}`, signal)
+      const query = new URLSearchParams({
+        ...(type && { type }),
+        ...(pageParam !== null && { before: pageParam }),
+      })
+      return get<AgentHistory>(`${pathOf(did)}/history?${query}`, signal)
     },
     initialPageParam: BEGINNING,
     getNextPageParam: ({ next }) => next,

@@ -12,6 +12,7 @@ const EVENT_TYPES = [
   'agent.revoked',
   'agent.renounced',
   'agent.grade_changed',
+  'agent.delegation_changed',
   'agent.key_rotated',
   'agent.key_contested',
   'agent.key_compromised',

@@ -1,4 +1,9 @@
-import { directoryUrl, MAX_DIRECTORY_LIFETIME, parsePolicy } from '@countersign/protocol'
+import {
+  directoryUrl,
+  isUnambiguousPath,
+  MAX_DIRECTORY_LIFETIME,
+  parsePolicy,
+} from '@countersign/protocol'
 import type { AgentStatus, Grade, SignatureProfile } from '@countersign/sdk'
 import { issuer, MAX_STALE_SECONDS, offline } from './issuer-fields.ts'
 import {
@@ -25,7 +30,6 @@ import {
   record,
   stringMatching,
 } from './readers.ts'
-import { isUnambiguousPath } from './route-matcher.ts'
 
 /** A field of a policy. A test checks the table in README.md against these fields. */
 export interface Field<T> {

@@ -48,6 +48,8 @@ export function forwardedHeaders(naming: Naming, decision: Decision): ForwardedH
     contentDigest: isSigned ? (signature?.contentDigest ?? null) : null,
     directory,
     issuer: status === null ? null : issuer,
+    // A gateway refuses every chain of delegations.
+    delegate: null,
   }
   const headers: [string, string, string][] = []
   for (const [key, name, lower] of namesOf(naming)) {

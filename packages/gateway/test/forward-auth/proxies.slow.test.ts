@@ -51,6 +51,7 @@ const forged = (idHeader: string) => [
   `X-${idHeader}-Content-Digest: forged`,
   `X-${idHeader}-Directory: forged`,
   `X-${idHeader}-Issuer: forged`,
+  `X-${idHeader}-Delegate: forged`,
   `X-${idHeader}-DID: forged`,
   `X-${idHeader}-DID: forged twice`,
   `X-${idHeader}-Status: forged`,

@@ -74,7 +74,8 @@ export function timesFault(
 /**
  * Records the nonce of a verified signature. In the profile `wba`, requests that change nothing may have none. A nonce is remembered
  * for `MAX_LIFETIME` after `created`, so that signatures of a day do not fill the store: of an older signature, nobody can tell.
- * @param keyid computed, not cut out of the header, so that a stored nonce does not keep the whole header in memory
+ * @param keys by their thumbprints the one that has signed, and the one whose share of the store the nonce takes. Computed, not cut out of
+ *   the header, so that a stored nonce does not keep the whole header in memory
  * @param now in milliseconds since 1970
  * @returns a promise if the store does
  */
@@ -83,7 +84,7 @@ export function recordNonce(
   { profile }: SignatureRules,
   method: string,
   { nonce, created, expires }: SignatureInput,
-  keyid: string,
+  { keyid, shareOf }: { readonly keyid: string; readonly shareOf: string },
   now: number,
 ): Replay | Promise<Replay> {
   const isWba = profile === 'wba'
@@ -94,7 +95,7 @@ export function recordNonce(
   const rememberedUntil = Math.min((expires ?? 0) * 1000, createdAt + MAX_LIFETIME * 1000)
   if (now > rememberedUntil) return replayOf('unchecked', method)
   const entry = {
-    keyid,
+    keyid: shareOf,
     nonce,
     hash: encodeBase64Url(sha256(utf8(`${keyid} ${nonce}`))),
     createdAt,

@@ -70,19 +70,111 @@ export type KeyLookup = (
   reference: KeyReference,
 ) => SigningKey | KeyLookupFault | Promise<SigningKey | KeyLookupFault>
 
-/** A verified key, as `admit` sees it. */
+/** A verified key, as `admit` sees it. With a delegation, the key is that of the delegate, and DID and status are those of the agent. */
 export interface ProvenKey extends SigningKey {
   readonly keyid: string
   readonly signatureAgent: SignatureAgent
+  /** Null: the agent itself has signed. */
+  readonly delegation: Delegation | null
 }
+
+/** What a delegation restricts requests to. Null: everything. */
+export interface DelegationLimits {
+  /** 1 to 8 canonical https origins, on loopback also http. */
+  readonly origins: readonly string[]
+  /** 1 to 8 methods. HEAD is not GET. */
+  readonly methods: readonly string[] | null
+  /** 1 to 8 paths of at most 128 characters: `/exact` or `/prefix/*`. */
+  readonly paths: readonly string[] | null
+  /** 1 to 16 values `<method>` or `<method> <name>` of the headers `Mcp-Method` and `Mcp-Name`. */
+  readonly mcp: readonly string[] | null
+}
+
+/** One delegation: from the key before it to the next key. */
+export interface DelegationHop {
+  /** The JWK thumbprint of the next key: base64url, 43 characters. */
+  readonly keyid: string
+  /** In milliseconds since 1970. */
+  readonly issuedAt: number
+  readonly expiresAt: number
+  /** How many hops may follow: 0 to 3. */
+  readonly maxDepth: number
+  readonly limits: DelegationLimits
+}
+
+/**
+ * Which check a chain fails, in their order: `format`, its form or a value; `key`, one that is faulty, occurs twice, or has not signed
+ * the request; `depth`, more hops than were allowed; `times`; `widened`, limits that those before do not cover; `binding`, a hop of another
+ * chain; `root`, the certificate; `signature`, that of a hop.
+ */
+export type DelegationFault =
+  | 'format'
+  | 'key'
+  | 'depth'
+  | 'times'
+  | 'widened'
+  | 'binding'
+  | 'root'
+  | 'signature'
+
+/** A chain of delegations, as far as it was read. Proven only with `verified`. */
+export interface Delegation {
+  /** The number of `hops`. */
+  readonly depth: number
+  /** The JWK thumbprint of the last key, the delegate's; null if the chain could not be read. */
+  readonly keyid: string | null
+  /** With the reason `delegation-invalid`, else null. */
+  readonly fault: DelegationFault | null
+  /** From the agent to the delegate. */
+  readonly hops: readonly DelegationHop[]
+}
+
+/** Which chains of delegations a verifier accepts. */
+export interface DelegationPolicy {
+  /** The most hops: 1 to 3. */
+  readonly maxDepth: number
+  /** The longest duration of the first hop, in seconds: 1 to 86,400. */
+  readonly maxSeconds: number
+  /**
+   * Accept limits on `Mcp-Method` and `Mcp-Name`. Only true if the server compares these headers with the body (MCP 2026-07-28,
+   * SEP-2243).
+   */
+  readonly mcp: boolean
+}
+
+/** The certificate at the root of a chain, which nobody has verified yet. */
+export interface DelegationRoot {
+  /** What the request names as the place of the agent's keys. */
+  readonly signatureAgent: SignatureAgent
+  /** In compact form, without `~`. */
+  readonly certificate: string
+  /** The DID that it names. */
+  readonly did: string
+  /** The JWK thumbprint of the agent's key in it. */
+  readonly keyid: string
+}
+
+/**
+ * Why a root does not count: `delegation-invalid`, the certificate is not one of this agent; `delegation-ended`, it was replaced or revoked,
+ * or the agent has another key; else as for `KeyLookup`.
+ */
+export type RootFault = KeyLookupFault | 'delegation-invalid' | 'delegation-ended'
+
+/**
+ * Verifies the certificate at the root of a chain and its status. If it throws, so does the verifier.
+ * @returns the key in the certificate, and DID and status of the agent
+ */
+export type RootLookup = (
+  root: DelegationRoot,
+) => SigningKey | RootFault | Promise<SigningKey | RootFault>
 
 /** A nonce of a verified request. */
 export interface UsedNonce {
-  /** The JWK thumbprint of the key. */
+  /** The JWK thumbprint of the key that takes the share of the store; with a delegation that of the agent. */
   readonly keyid: string
   /** As it was signed: 22 to 128 characters of base64url; of a key in a directory with the profile `wba` any base64, at most 1,026. */
   readonly nonce: string
-  /** SHA-256 of key and nonce: base64url, 43 characters. */
+  /** SHA-256 of the key that has signed and the nonce: base64url, 43 characters. */
   readonly hash: string
   /** When the signature was made, in milliseconds since 1970, by the signer's clock: up to 30 seconds ahead. */
   readonly createdAt: number
@@ -167,6 +259,14 @@ export type SignatureReason =
   | 'lifetime'
   /** The key is published in a standard, so everyone has it. */
   | 'test-key'
+  /** The request has a chain of delegations, which the verifier does not accept, or not of this depth, duration or kind. */
+  | 'delegation-refused'
+  /** The chain does not count: `delegation.fault` says why. */
+  | 'delegation-invalid'
+  /** The last delegation has expired. */
+  | 'delegation-expired'
+  /** The certificate at the root of the chain was replaced or revoked, or the agent has ended its delegations. */
+  | 'delegation-ended'
   /** Nobody vouches for the address in `Signature-Agent`. */
   | 'untrusted-agent'
   /** The address in `Signature-Agent` has no such key, or the agent has another one now. */
@@ -183,6 +283,8 @@ export type SignatureReason =
   | 'suspended'
   /** The certificate of the agent is revoked. */
   | 'revoked'
+  /** The request is outside the limits of the delegation. */
+  | 'delegation-limit'
   /** The verifier's own policy does not admit the agent. */
   | 'not-admitted'
   /** The nonce is missing, or not 22 to 128 base64url characters; in the profile `wba`, not base64. */
@@ -238,4 +340,6 @@ interface SignatureDetails {
   readonly digest: 'checked' | 'unchecked' | 'none'
   /** The covered `Content-Digest` field, to compare where the body is visible; null without one or before the signature was checked. */
   readonly contentDigest: string | null
+  /** The chain of delegations with which the request was sent, then `did` is the agent and `keyid` the delegate's key; null without one. */
+  readonly delegation: Delegation | null
 }

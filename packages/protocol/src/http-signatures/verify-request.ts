@@ -1,3 +1,5 @@
+import { isChain } from '../delegation/format.ts'
+import type { VerifyBytes } from '../delegation/verify-hops.ts'
 import { parseDidOrTail } from '../did.ts'
 import { utf8 } from '../encoding.ts'
 import type { Naming } from '../naming.ts'
@@ -7,7 +9,6 @@ import { matchesContentDigest, parseContentDigest } from './content-digest.ts'
 import {
   fieldValue,
   type HeaderFields,
-  headerFields,
   type PathAndQuery,
   readAuthority,
   readPath,
@@ -26,10 +27,9 @@ import {
 } from './signature-rules.ts'
 import { SIGNATURE_REASONS } from './signature-verdict.ts'
 import type {
-  KeyLookup,
+  Delegation,
   KeyReference,
   NonceStore,
-  ProvenKey,
   RawRequest,
   SignatureAgent,
   SignatureReason,
@@ -57,56 +57,15 @@ export interface ExpectedSignatures {
   readonly allowTestKeys?: boolean | undefined
 }
 
-/**
- * Verifies an Ed25519 signature strictly: S below the order, R and the key canonical and not of small order.
- * @param publicKey 32 bytes
- */
-type VerifyBytes = (
-  publicKey: Uint8Array,
-  message: Uint8Array,
-  signature: Uint8Array,
-) => boolean | Promise<boolean>
-
-/** Options of `requestVerifier`. */
-export interface RequestVerifierOptions extends ExpectedSignatures {
-  readonly findKey: KeyLookup
-  readonly verifySignature: VerifyBytes
-  /** Null: the caller detects replays itself, and no nonce is recorded. */
-  readonly nonces: NonceStore | null
-  /** The site's policy, asked before the nonce is recorded. Default: everyone. */
-  readonly admit?: ((key: ProvenKey) => boolean | Promise<boolean>) | undefined
-}
-
-/** Verifies the signature of a request. */
-export type RequestVerifier = (request: RawRequest) => Promise<SignatureResult>
-
 /** Thumbprints of the Ed25519 keys of RFC 9421 appendix B.1.4, which the Web Bot Auth drafts use too, and RFC 8037 appendix A. */
 const PUBLISHED_TEST_KEYS = new Set([
   'poqkLGiymh_W0uP6PZFw-dvez3QJT5SolqXBCW38r0U',
   'kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k',
 ])
 
-/**
- * Creates a verifier of Web Bot Auth signatures (RFC 9421, draft-ietf-webbotauth-httpsig-protocol). It uses no network, clock or
- * store but those of its options.
- * @throws RangeError if an audience is not an origin
- */
-export function requestVerifier(options: RequestVerifierOptions): RequestVerifier {
-  const { findKey, verifySignature, nonces, admit = () => true } = options
-  const read = signatureReader(options)
-  return async (request) => {
-    const signature = read(request, headerFields(request.headers))
-    if ('verdict' in signature) return signature
-    const { keyid, signatureAgent } = signature
-    const key = await findKey({ keyid, signatureAgent })
-    if (typeof key === 'string') return refuseSignature(signature, key)
-    const proven = await verifyWithKey(signature, key, verifySignature)
-    if ('verdict' in proven) return proven
-    if (!(await admit({ ...key, keyid, signatureAgent }))) {
-      return refuseSignature(proven, 'not-admitted')
-    }
-    return checkReplayAndBody(proven, nonces)
-  }
+/** Whether a key is published in a standard, so that everyone can sign with it. @param keyid its JWK thumbprint */
+export function isPublishedTestKey(keyid: string): boolean {
+  return PUBLISHED_TEST_KEYS.has(keyid)
 }
 
 /** A signature that could be read: of a request to one of the audiences, within its times, over what its rules require. */
@@ -115,6 +74,8 @@ export interface ParsedSignature extends KeyReference {
   readonly received: Received
   readonly input: SignatureInput
   readonly rules: SignatureRules
+  /** The chain of delegations of the request; null without one. */
+  readonly chain: string | null
   /** What a result says of it so far. */
   readonly known: Known
 }
@@ -122,6 +83,15 @@ export interface ParsedSignature extends KeyReference {
 /** A signature by the key that it names. */
 export interface VerifiedSignature extends ParsedSignature {
   readonly key: SigningKey
+  /** The key whose share of the nonce store the request takes, by its JWK thumbprint: that of the agent. */
+  readonly agentKeyid: string
+}
+
+/** The key at the end of a chain that was verified, with DID and status of the agent. */
+export interface DelegatedKey {
+  readonly key: SigningKey
+  readonly agentKeyid: string
+  readonly delegation: Delegation
 }
 
 interface Settings extends ExpectedSignatures {
@@ -188,19 +158,26 @@ function readSignature(
     timesFault(rules, input, settings.now()) ??
     testKeyFault(settings, input)
   if (fault !== null) return refused(fault, known)
-  return { keyid, signatureAgent, expected: settings, received, input, rules, known }
-}
-
-/** The result for a signature that does not count for a reason that its verifier has found. */
-export function refuseSignature(
-  { known }: ParsedSignature,
-  reason: SignatureReason,
-): UnverifiedResult {
-  return refused(reason, known)
+  const certificate = fieldValue(fields, settings.agentHeaders[1] as string)
+  const chain = certificate !== null && isChain(certificate) ? certificate : null
+  return { keyid, signatureAgent, expected: settings, received, input, rules, chain, known }
 }
 
 /**
- * The second step: verifies the signature with the key that was found for it.
+ * The result for a signature that does not count for a reason that its verifier has found.
+ * @param delegation the chain of the request, if it was read
+ */
+export function refuseSignature(
+  { known }: ParsedSignature,
+  reason: SignatureReason,
+  delegation: Delegation | null = known.delegation,
+): UnverifiedResult {
+  return refused(reason, { ...known, delegation })
+}
+
+/**
+ * The second step: verifies the signature with the key that was found for it. A request with a chain of delegations is refused: that is
+ * for `readDelegation` and `verifyDelegation`.
  * @returns a result if it does not count; a promise if `verify` returns one
  */
 export function verifyWithKey(
@@ -208,17 +185,36 @@ export function verifyWithKey(
   key: SigningKey,
   verify: VerifyBytes,
 ): VerifiedSignature | UnverifiedResult | Promise<VerifiedSignature | UnverifiedResult> {
-  const message = signedMessage(signature, key)
+  if (signature.chain !== null) return refuseSignature(signature, 'delegation-refused', NOT_READ)
+  return verifyBy(signature, { key, agentKeyid: signature.keyid }, verify)
+}
+
+/** The same with the key at the end of a chain of which everything else was verified. */
+export function verifyWithDelegatedKey(
+  signature: ParsedSignature,
+  { key, agentKeyid, delegation }: DelegatedKey,
+  verify: VerifyBytes,
+): VerifiedSignature | UnverifiedResult | Promise<VerifiedSignature | UnverifiedResult> {
+  const known = { ...signature.known, delegation }
+  return verifyBy({ ...signature, known }, { key, agentKeyid }, verify)
+}
+
+function verifyBy(
+  signature: ParsedSignature,
+  by: Omit<DelegatedKey, 'delegation'>,
+  verify: VerifyBytes,
+): VerifiedSignature | UnverifiedResult | Promise<VerifiedSignature | UnverifiedResult> {
+  const message = signedMessage(signature, by.key)
   if (typeof message === 'string') return refused(message, signature.known)
-  const isValid = verify(key.publicKey, message, signature.input.signature)
+  const isValid = verify(by.key.publicKey, message, signature.input.signature)
   return typeof isValid === 'boolean'
-    ? verifiedOf(signature, key, isValid)
-    : isValid.then((each) => verifiedOf(signature, key, each))
+    ? verifiedOf(signature, by, isValid)
+    : isValid.then((each) => verifiedOf(signature, by, each))
 }
 
 function verifiedOf(
   signature: ParsedSignature,
-  key: SigningKey,
+  { key, agentKeyid }: Omit<DelegatedKey, 'delegation'>,
   isValid: boolean,
 ): VerifiedSignature | UnverifiedResult {
   if (!isValid) return refused('bad-signature', signature.known)
@@ -228,7 +224,9 @@ function verifiedOf(
   const rules = key.did === null ? signature.rules : AGENT_RULES
   const known = { ...signature.known, did: key.did, contentDigest, profile: rules.profile }
   const agentFault = agentFaultOf(signature, key)
-  return agentFault === null ? { ...signature, key, rules, known } : refused(agentFault, known)
+  return agentFault === null
+    ? { ...signature, key, agentKeyid, rules, known }
+    : refused(agentFault, known)
 }
 
 /**
@@ -240,9 +238,10 @@ export function checkReplayAndBody(
   signature: VerifiedSignature,
   nonces: NonceStore | null,
 ): SignatureResult | Promise<SignatureResult> {
-  const { expected, input, rules, received, key } = signature
+  const { expected, input, rules, received, key, agentKeyid, chain } = signature
   const keyid = cachedThumbprint(key.publicKey)
-  const replay = recordNonce(nonces, rules, received.method, input, keyid, expected.now())
+  const keys = { keyid, shareOf: chain === null ? keyid : agentKeyid }
+  const replay = recordNonce(nonces, rules, received.method, input, keys, expected.now())
   return typeof replay === 'string'
     ? resultOf(signature, replay)
     : replay.then((each) => resultOf(signature, each))
@@ -265,7 +264,11 @@ const NOTHING_KNOWN: Known = {
   replay: 'unchecked',
   digest: 'unchecked',
   contentDigest: null,
+  delegation: null,
 }
+
+/** Of a chain that was refused unread. */
+const NOT_READ: Delegation = { depth: 0, keyid: null, fault: null, hops: [] }
 
 function refused(reason: SignatureReason, known: Known): UnverifiedResult {
   return { ...known, ...SIGNATURE_REASONS[reason], reason }

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import type { Naming } from '../naming.ts'
 import { cardMembers } from './card.ts'
+import { maxDelegationDepth } from './delegation.ts'
 import { publicKey, timestamp } from './formats.ts'
 import { nullable } from './nullable.ts'
 
@@ -21,6 +22,7 @@ export const agentObjectSchema = (naming: Naming) =>
       statusChangedAt: timestamp(),
       statusReason: nullable(Type.String()),
       updatedAt: timestamp(),
+      maxDelegationDepth: maxDelegationDepth(),
       links: Type.Object({
         self: Type.String({ format: 'uri' }),
         lookup: Type.String({ format: 'uri' }),

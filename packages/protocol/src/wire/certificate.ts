@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { STATUS_LIST_LENGTH } from '../certificates/status-list.ts'
+import { MAX_HOPS } from '../delegation/format.ts'
 import type { Naming } from '../naming.ts'
 import { did, keySequence, status, timestamp } from './formats.ts'
 import { thumbprint } from './key-set.ts'
@@ -95,6 +96,13 @@ export const certificateClaimsSchema = (naming: Naming) =>
       keySequence: keySequence('the number of the key among the agent’s keys'),
       keyChangedAt: timestamp(),
       did_web: Type.String({ description: 'the same agent as a did:web' }),
+      maxDelegationDepth: Type.Optional(
+        Type.Integer({
+          minimum: 1,
+          maximum: MAX_HOPS,
+          description: 'how many hops a chain may have; left out if the agent may not delegate',
+        }),
+      ),
       log: Type.Optional(loggedKey()),
     },
     { description: 'The claims of a certificate' },

@@ -7,6 +7,7 @@ import { nullable } from './nullable.ts'
 /** What owners are notified of without a choice, because somebody else may be acting in their name. */
 export const SECURITY_KINDS = [
   'agent_key_changed',
+  'agent_delegation_changed',
   'agent_renounced',
   'agent_revoked',
   'agent_suspended',

@@ -3,6 +3,7 @@ import type { Naming } from '../naming.ts'
 import { STATUS_SETTERS } from '../status.ts'
 import { DESCRIPTION_PATTERN } from '../text.ts'
 import { cardMembers } from './card.ts'
+import { maxDelegationDepth } from './delegation.ts'
 import { did, status, timestamp } from './formats.ts'
 import { nullable } from './nullable.ts'
 import { displayName, openObject, username } from './session.ts'
@@ -27,6 +28,7 @@ export const ownerAgentSchema = (naming: Naming) =>
           'who set it; agent: it renounced its certificate; service: its key was reported as compromised, or it renounced 72 hours before',
       }),
       updatedAt: timestamp(),
+      maxDelegationDepth: maxDelegationDepth(),
       hasAvatar: Type.Boolean({ description: 'false: the picture is generated from the DID' }),
       profile: Type.Object(
         {
@@ -181,6 +183,20 @@ export const eventSchema = () =>
 
 /** An activity of an account in an export: like an event, but without a number. */
 export const accountActivitySchema = () => Type.Omit(eventSchema(), ['seq'])
+
+/** Query of `GET /api/account/agents/{agent}/history`. */
+export const historyQuerySchema = () =>
+  Type.Object(
+    {
+      before: Type.Optional(Type.String({ pattern: '^\\d{1,15}$' })),
+      type: Type.Optional(
+        Type.Literal('agent.delegation_changed', { description: 'only events of this type' }),
+      ),
+    },
+    { additionalProperties: false },
+  )
+
+export type HistoryQuery = Static<ReturnType<typeof historyQuerySchema>>
 
 /** `GET /api/account/agents/{agent}/history` */
 export const historySchema = () =>

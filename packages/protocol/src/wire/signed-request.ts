@@ -1,9 +1,36 @@
 import { type Static, Type } from 'typebox'
+import { MAX_DELEGATION_SECONDS, MAX_HOPS } from '../delegation/format.ts'
 import { SIGNATURE_REASONS } from '../http-signatures/signature-verdict.ts'
-import type { SignatureReason, SignatureVerdict } from '../http-signatures/signed-request-types.ts'
+import type {
+  DelegationFault,
+  SignatureReason,
+  SignatureVerdict,
+} from '../http-signatures/signed-request-types.ts'
 import type { Naming } from '../naming.ts'
 import { did, timestamp } from './formats.ts'
+import { thumbprint } from './key-set.ts'
 import { nullable } from './nullable.ts'
+
+/** Which chains of delegations a site accepts. */
+const delegationPolicy = () =>
+  Type.Object(
+    {
+      maxDepth: Type.Integer({ minimum: 1, maximum: MAX_HOPS, description: 'the most hops' }),
+      maxSeconds: Type.Integer({
+        minimum: 1,
+        maximum: MAX_DELEGATION_SECONDS,
+        description: 'the longest duration of the first hop',
+      }),
+      mcp: Type.Boolean({
+        description:
+          'accept limits on Mcp-Method and Mcp-Name: only if your server compares them with the body',
+      }),
+    },
+    {
+      additionalProperties: false,
+      description: 'which chains of delegations you accept. Left out: none',
+    },
+  )
 
 /** A request that a site has received, for `POST /api/v1/verify-request`. */
 export const signedRequestSchema = () =>
@@ -36,6 +63,7 @@ export const signedRequestSchema = () =>
         description:
           'your origin, such as https://shop.example, from your settings. Never take it from the request',
       }),
+      delegation: Type.Optional(delegationPolicy()),
     },
     { additionalProperties: false },
   )
@@ -44,6 +72,55 @@ export type SignedRequest = Static<ReturnType<typeof signedRequestSchema>>
 
 const VERDICTS: readonly SignatureVerdict[] = ['verified', 'invalid', 'unverified']
 const REASONS = Object.keys(SIGNATURE_REASONS) as SignatureReason[]
+
+const FAULTS: readonly DelegationFault[] = [
+  'format',
+  'key',
+  'depth',
+  'times',
+  'widened',
+  'binding',
+  'root',
+  'signature',
+]
+
+const values = (description: string) => Type.Array(Type.String(), { description })
+
+const hop = () =>
+  Type.Object({
+    keyid: thumbprint('the JWK thumbprint of the key that it is for'),
+    issuedAt: timestamp(),
+    expiresAt: timestamp(),
+    maxDepth: Type.Integer({
+      minimum: 0,
+      maximum: MAX_HOPS,
+      description: 'how many hops may follow',
+    }),
+    limits: Type.Object({
+      origins: values('the sites to which requests may be sent'),
+      methods: nullable(values('null: every method')),
+      paths: nullable(values('null: every path')),
+      mcp: nullable(values('calls of MCP. null: not limited')),
+    }),
+  })
+
+const delegation = () =>
+  Type.Object(
+    {
+      depth: Type.Integer({ minimum: 0, maximum: MAX_HOPS, description: 'the number of hops' }),
+      keyid: nullable(thumbprint('the key of the delegate. null: the chain could not be read')),
+      fault: Type.Unsafe<DelegationFault | null>({
+        type: ['string', 'null'],
+        enum: [...FAULTS, null],
+        description: 'the check that the chain fails, with the reason delegation-invalid',
+      }),
+      hops: Type.Array(hop(), { description: 'from the agent to the delegate' }),
+    },
+    {
+      description:
+        'the chain of delegations of the request, as far as it was read. Proven only with verified. null: it has none',
+    },
+  )
 
 /** The verdict on a signed request. */
 export const signedRequestVerdictSchema = (naming: Naming) =>
@@ -80,6 +157,7 @@ export const signedRequestVerdictSchema = (naming: Naming) =>
         description:
           'unchecked: compare the body with Content-Digest, which is covered if verified. none: nothing covers a body',
       }),
+      delegation: nullable(delegation()),
     },
     { description: "The result of verifying the request's signature" },
   )

@@ -20,6 +20,14 @@ interface Fetched<T> {
   readonly at: number
 }
 
+/** How a status list is read. */
+interface StatusListRequest {
+  /** Milliseconds since 1970. */
+  readonly now: number
+  readonly keysFor: (kid: string) => Promise<readonly IssuerJwk[]>
+  readonly maxAgeSeconds?: number | undefined
+}
+
 /** Fetches and caches the keys and the status lists of issuers: one request at a time for each address. */
 export class IssuerClient {
   readonly #fetch: typeof globalThis.fetch
@@ -29,9 +37,19 @@ export class IssuerClient {
   readonly #askedAt = new Map<string, number>()
   readonly #pending = new Map<string, Promise<unknown>>()
 
-  /** @param elapsed a monotonic clock, in milliseconds */
-  constructor(fetch: typeof globalThis.fetch, elapsed = () => performance.now()) {
+  readonly #base: string | null
+
+  /**
+   * @param base where its one issuer is reached, if that is not its public origin; null: each at its own
+   * @param elapsed a monotonic clock, in milliseconds
+   */
+  constructor(
+    fetch: typeof globalThis.fetch,
+    base: string | null = null,
+    elapsed = () => performance.now(),
+  ) {
     this.#fetch = fetch
+    this.#base = base
     this.#elapsed = elapsed
   }
 
@@ -48,7 +66,7 @@ export class IssuerClient {
     return this.#once(`${issuer} keys`, async () => {
       this.#askedAt.set(issuer, this.#elapsed())
       const url = `${issuer}/.well-known/jwks.json`
-      const text = await this.#read(url, 'application/json', MAX_KEY_SET_BYTES)
+      const text = await this.#read(issuer, url, 'application/json', MAX_KEY_SET_BYTES)
       const keys = readIssuerKeySet(parseJson(text))
       if (keys === null) throw unavailable(`${url} is no key set.`)
       this.#keys.set(issuer, { value: keys, at: this.#elapsed() })
@@ -57,21 +75,20 @@ export class IssuerClient {
   }
 
   /**
-   * A status list of an issuer, as old as it says it may be.
-   * @param now milliseconds since 1970
+   * A status list of an issuer, as old as it says it may be, and no older than `maxAgeSeconds`.
    * @throws CountersignError ISSUER_UNAVAILABLE, INVALID_TOKEN
    */
   async statusList(
     issuer: string,
     uri: string,
-    now: number,
-    keysFor: (kid: string) => Promise<readonly IssuerJwk[]>,
+    { now, keysFor, maxAgeSeconds = Number.POSITIVE_INFINITY }: StatusListRequest,
   ): Promise<StatusList> {
     const known = this.#lists.get(uri)
-    const isFresh = known !== undefined && this.#elapsed() - known.at < known.value.ttl * 1000
+    const maxAge = Math.min(known?.value.ttl ?? 0, maxAgeSeconds) * 1000
+    const isFresh = known !== undefined && this.#elapsed() - known.at < maxAge
     if (isFresh && known.value.expiresAt > now) return known.value
     return this.#once(uri, async () => {
-      const text = await this.#read(uri, 'application/statuslist+jwt', MAX_LIST_BYTES)
+      const text = await this.#read(issuer, uri, 'application/statuslist+jwt', MAX_LIST_BYTES)
       const list = await readStatusList(text, { issuer, uri, keysFor, now })
       // An older list is a replay: a restriction is in the newer one.
       if (known !== undefined && known.value.issuedAt > list.issuedAt) {
@@ -95,10 +112,15 @@ export class IssuerClient {
     return pending as Promise<T>
   }
 
-  async #read(url: string, accept: string, maxBytes: number): Promise<string> {
+  async #read(issuer: string, url: string, accept: string, maxBytes: number): Promise<string> {
     try {
       const signal = AbortSignal.timeout(TIME_LIMIT_MS)
-      const response = await this.#fetch(url, { headers: { accept }, redirect: 'manual', signal })
+      const address = this.#base === null ? url : this.#base + url.slice(issuer.length)
+      const response = await this.#fetch(address, {
+        headers: { accept },
+        redirect: 'manual',
+        signal,
+      })
       const body = response.status === 200 ? await readBody(response, maxBytes) : null
       if (body === null || body === 'too-large') {
         await response.body?.cancel().catch(() => undefined)

@@ -47,6 +47,16 @@ export interface VerifyCertificateOptions extends VerifyStapleOptions {
   readonly statusLists?: readonly string[] | null | undefined
 }
 
+/** Options of `Registry.verifyCertificate`. */
+export interface ServiceCertificateOptions {
+  /** How old the status list may be, in seconds; a shared cache in front of the service adds its own time. Default: what the list says. */
+  readonly maxAgeSeconds?: number | undefined
+  /** The public address of the service (its `BASE_URL`), if the Registry uses an internal one. Default: that of the Registry. */
+  readonly issuer?: string | URL | undefined
+  /** The clock, in milliseconds since 1970. Default: the system's. */
+  readonly now?: (() => number) | undefined
+}
+
 /** A verified certificate. It proves nothing about who sent it: verify a signature with `publicKey`. */
 export interface VerifiedCertificate {
   readonly issuer: string
@@ -72,6 +82,8 @@ export interface VerifiedCertificate {
    * (`GET /log/proof/{did}`).
    */
   readonly log: { readonly origin: string; readonly index: number } | null
+  /** How many hops a chain of delegations of the agent may have; 0: it may not delegate. */
+  readonly maxDelegationDepth: number
   /** Milliseconds since 1970: what the service knew until then is in the certificate. */
   readonly issuedAt: number
   readonly expiresAt: number
@@ -112,16 +124,29 @@ export async function verifyCertificate(
   token: string,
   options: VerifyCertificateOptions,
 ): Promise<VerifiedCertificate> {
+  return verifyCertificateBy(clientFor(options.fetch), token, options)
+}
+
+/**
+ * The same, with a client of one's own.
+ * @param maxAgeSeconds how old a fetched status list may be; by default what the list says
+ */
+export async function verifyCertificateBy(
+  client: IssuerClient,
+  token: string,
+  options: Omit<VerifyCertificateOptions, 'fetch'>,
+  maxAgeSeconds?: number,
+): Promise<VerifiedCertificate> {
   const { statusLists, now = Date.now } = options
-  const client = clientFor(options.fetch)
-  const verified = await verifiedToken(token, TOKEN_TYPES.certificate, 'certificate', options)
+  const { certificate: typ } = TOKEN_TYPES
+  const verified = await verifiedToken(token, { typ, what: 'certificate' }, options, client)
   const certificate = certificateOf(verified)
   if (statusLists === null) return certificate
   const { issuer, statusList } = certificate
   const keysFor = (kid: string) => keysOf(verified.trusted, kid, client)
   const list =
     statusLists === undefined
-      ? await client.statusList(issuer, statusList.uri, now(), keysFor)
+      ? await client.statusList(issuer, statusList.uri, { now: now(), keysFor, maxAgeSeconds })
       : await listAmong(statusLists, { issuer, uri: statusList.uri, keysFor, now: now() })
   const status = statusIn(list, statusList.idx)
   if (status === 'valid') return { ...certificate, statusAsOf: list.issuedAt }
@@ -138,7 +163,12 @@ export async function verifyStaple(
   token: string,
   options: VerifyStapleOptions,
 ): Promise<VerifiedStaple> {
-  const verified = await verifiedToken(token, TOKEN_TYPES.staple, 'staple', options)
+  const verified = await verifiedToken(
+    token,
+    { typ: TOKEN_TYPES.staple, what: 'staple' },
+    options,
+    clientFor(options.fetch),
+  )
   const { iss, sub, cnf, agentStatus, grade, feed, iat, exp } = claimsOf(
     verified,
     wireReader(schemas.STAPLE_CLAIMS, null),
@@ -163,6 +193,11 @@ interface VerifiedToken {
   readonly trusted: Trusted
 }
 
+interface ExpectedKind {
+  readonly typ: (typeof TOKEN_TYPES)['certificate' | 'staple']
+  readonly what: string
+}
+
 interface Trusted {
   readonly issuer: string
   /** Null: fetched. */
@@ -171,9 +206,9 @@ interface Trusted {
 
 async function verifiedToken(
   text: string,
-  typ: (typeof TOKEN_TYPES)['certificate' | 'staple'],
-  what: string,
-  { issuers, fetch, now = Date.now }: VerifyStapleOptions,
+  { typ, what }: ExpectedKind,
+  { issuers, now = Date.now }: VerifyStapleOptions,
+  client: IssuerClient,
 ): Promise<VerifiedToken> {
   const all = issuers.map(readTrusted)
   return orInvalidToken(what, async () => {
@@ -182,7 +217,7 @@ async function verifiedToken(
     if (trusted === undefined) throw new InvalidTokenError('is not of an issuer that you trust.')
     // Nothing is fetched for a token that is refused anyway.
     if (header.typ !== typ) throw new InvalidTokenError(`has the type ${header.typ}, not ${typ}.`)
-    const keys = await keysOf(trusted, header.kid, clientFor(fetch))
+    const keys = await keysOf(trusted, header.kid, client)
     const expected = { typ, issuer: trusted.issuer, keys, now: now() / 1000 }
     return { what, token: await verifyToken(text, expected, verifyJwkSignature), trusted }
   })
@@ -229,6 +264,7 @@ function certificateOf(verified: VerifiedToken): VerifiedCertificate {
     policyVersion,
     didWeb: claims.did_web,
     log: claims.log ?? null,
+    maxDelegationDepth: claims.maxDelegationDepth ?? 0,
     issuedAt: claims.iat * 1000,
     expiresAt: claims.exp * 1000,
     statusList: { uri, idx },

@@ -183,3 +183,6 @@ export function pause(ms: number, signal: AbortSignal | undefined): Promise<void
     else signal?.addEventListener('abort', abort, { once: true })
   })
 }
+
+/** Whether no response came. */
+export const isDisconnected: MayRetry = ({ code }) => code === 'NETWORK'

@@ -1,15 +1,25 @@
-import { namingFor, readBody, requestVerifier } from '@countersign/protocol'
+import {
+  assertDelegationPolicy,
+  type DelegationOptions,
+  namingFor,
+  ProvenChains,
+  readBody,
+  requestVerifier,
+} from '@countersign/protocol'
 import type {
+  DelegationPolicy,
   NonceStore,
   ProvenKey,
   RawRequest,
   SignatureResult,
 } from '@countersign/protocol/signed-request-types'
+import { CountersignError } from '../errors.ts'
 import { isSignature } from '../keys/verify-signature.ts'
 import { originOf } from '../origin.ts'
 import type { Registry } from '../registry.ts'
 import type { KeyDirectories } from './key-directories.ts'
 import { type RegistryKeysOptions, registryKeys } from './registry-keys.ts'
+import { registryRoots } from './registry-roots.ts'
 
 /** Options of `verifyRequest`. */
 export interface VerifyRequestOptions extends RegistryKeysOptions {
@@ -32,7 +42,14 @@ export interface VerifyRequestOptions extends RegistryKeysOptions {
    * `verified` without a DID: `signatureAgent` says whose key it is. Default: none.
    */
   readonly directories?: KeyDirectories | undefined
+  /**
+   * Which delegates of agents to accept: requests that a worker signs, with a chain of delegations from its agent. Then `did` is the
+   * agent, and `delegation` says more. Such requests need the service: `staleIfErrorMs` is not for them. Default: null, all are refused.
+   */
+  readonly delegation?: DelegationPolicy | null | undefined
 }
+
+const provenChains = new WeakMap<Registry, ProvenChains>()
 
 /**
  * Verifies the signature that `Agent.fetch` puts on a request (RFC 9421, Web Bot Auth). Decide by `verdict`: if it is `verified`, `did` is
@@ -53,7 +70,8 @@ export async function verifyRequest(
   request: Request | RawRequest,
   options: VerifyRequestOptions,
 ): Promise<SignatureResult> {
-  const { registry, audiences, nonces, admit, directories, now = Date.now } = options
+  const { registry, audiences, nonces, admit, directories, delegation = null } = options
+  const { now = Date.now } = options
   const findAgentKey = registryKeys(registry, options)
   const verify = requestVerifier({
     audiences: audiences.map((each) => originOf(each, 'An audience')),
@@ -65,11 +83,26 @@ export async function verifyRequest(
     },
     verifySignature: isSignature,
     nonces,
+    delegation: delegation && delegationFor(delegation, options),
     admit,
     rulesOf: (agent) => directories?.find(agent) ?? null,
     now,
   })
   return verify('target' in request ? request : await rawRequestOf(request))
+}
+
+/** @throws CountersignError INVALID_ARGUMENT */
+function delegationFor(policy: DelegationPolicy, options: VerifyRequestOptions): DelegationOptions {
+  const { maxDepth, maxSeconds, mcp } = policy
+  try {
+    assertDelegationPolicy(policy)
+  } catch (cause) {
+    throw new CountersignError('INVALID_ARGUMENT', (cause as Error).message, { cause })
+  }
+  const { registry } = options
+  const proven = provenChains.get(registry) ?? new ProvenChains()
+  provenChains.set(registry, proven)
+  return { maxDepth, maxSeconds, mcp, proven, findRoot: registryRoots(registry, options) }
 }
 
 async function rawRequestOf(request: Request): Promise<RawRequest> {

@@ -5,6 +5,7 @@ import {
   certificateClaimsSchema,
   claimResponseSchema,
   compactCardSchema,
+  delegationsEndedSchema,
   didDocumentSchema,
   directoryProofSchema,
   feedChangeSchema,
@@ -40,6 +41,7 @@ export const DID_DOCUMENT = didDocumentSchema()
 export const GRADE_REPORT = gradeAnswerSchema(naming)
 export const CLAIMED = claimResponseSchema(naming)
 export const RENOUNCED = renouncedSchema(naming)
+export const DELEGATIONS_ENDED = delegationsEndedSchema(naming)
 export const DIRECTORY_PROOF = directoryProofSchema(naming)
 export const GRANT = grantSchema()
 export const ROTATED = rotatedSchema(naming)

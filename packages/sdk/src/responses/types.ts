@@ -99,6 +99,8 @@ export interface AgentObject extends Card {
   readonly statusChangedAt: string
   readonly statusReason: string | null
   readonly updatedAt: string
+  /** How many hops a chain of delegations of the agent may have; 0: it may not delegate. */
+  readonly maxDelegationDepth: number
   /** Absolute URLs. */
   readonly links: {
     readonly self: string
@@ -199,6 +201,13 @@ export interface Renounced {
   readonly statusChangedAt: string
   /** When it is revoked, unless the owner stops that. Null: it is revoked. */
   readonly finalAt: string | null
+}
+
+/** All delegations of an agent have ended. */
+export interface DelegationsEnded {
+  readonly did: string
+  /** Chains under certificates from before this time are refused. Null: the agent may not delegate, so nothing ended. */
+  readonly endedAt: string | null
 }
 
 /** The signature of an agent over its key set, which the service serves with it. */

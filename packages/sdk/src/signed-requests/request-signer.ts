@@ -5,7 +5,6 @@ import {
   StructuredFieldError,
   signRequest,
 } from '@countersign/protocol'
-import type { AgentTokens } from '../certificates/agent-tokens.ts'
 import { CountersignError } from '../errors.ts'
 import { retryAfterOf } from '../http/send-request.ts'
 import type { SignedChallenge } from '../keys/signed-challenge.ts'
@@ -19,6 +18,15 @@ import { signInUrlOf } from './sign-in-url.ts'
 import { requestToSign, signedFetch } from './signed-fetch.ts'
 import { SiteSessions } from './site-sessions.ts'
 
+/** Tokens that are sent with signed requests. */
+interface CarriedTokens {
+  /** The headers to send. @param publicKey of the signature: 32 bytes */
+  headersFor(did: string, publicKey: Uint8Array): Promise<readonly [name: string, value: string][]>
+  /** After a 401. @param sent the headers of that request. @returns whether it is worth to try again */
+  renewAfterRefusal(sent: Headers): boolean
+  forget(): void
+}
+
 /** The agent whose requests are signed. */
 export interface SigningAgent {
   readonly naming: Naming
@@ -31,14 +39,16 @@ export interface SigningAgent {
   /** The origin of the service that publishes the agent's keys. */
   readonly issuer: string
   /** Null: requests carry no certificate. */
-  readonly tokens: AgentTokens | null
+  readonly tokens: CarriedTokens | null
   /** Milliseconds since 1970. */
   readonly now: () => number
   readonly signer: () => Signer
   /** @throws CountersignError NO_DID */
   readonly did: () => Promise<string>
-  /** @throws CountersignError WRONG_AUDIENCE if a challenge is for another site */
-  readonly answer: (challenge: string, audience: string) => Promise<SignedChallenge>
+  /** Null: it cannot sign in. @throws CountersignError WRONG_AUDIENCE if a challenge is for another site */
+  readonly answer: ((challenge: string, audience: string) => Promise<SignedChallenge>) | null
+  /** Asked before each signature. @throws CountersignError if the agent must not send this request */
+  readonly assertAllowed?: ((request: Request) => Promise<void>) | undefined
 }
 
 /** Signs and sends the requests of an agent, and keeps its sessions at sites. */
@@ -57,6 +67,11 @@ export class RequestSigner {
     this.#acceptedNewKey = new Set()
     this.#agent.tokens?.forget()
     this.#sessions = new SiteSessions()
+  }
+
+  /** Forgets the certificate, which counts no longer. */
+  certificateEnded(): void {
+    this.#agent.tokens?.forget()
   }
 
   /** Described at `Agent.sign`. */
@@ -118,6 +133,7 @@ export class RequestSigner {
   ): Promise<AgentSession> {
     const { audiences, answer } = this.#agent
     const audience = originOf(endpoint, 'The endpoint')
+    if (answer === null) throw new TypeError('only agents sign in')
     const sessions = this.#sessions
     const session = await signInAt(endpoint, options, (challenge) => answer(challenge, audience))
     if (audiences.has(audience)) sessions.set(audience, session)
@@ -141,6 +157,7 @@ export class RequestSigner {
     }: { readonly audience?: Audience | undefined; readonly nonce?: string | null },
   ): Promise<Request> {
     const { naming, issuer, tokens, now } = this.#agent
+    await this.#agent.assertAllowed?.(request)
     const did = await this.#agent.did()
     const headers = new Headers(request.headers)
     headers.set(naming.idHeader, did)
@@ -174,6 +191,7 @@ export class RequestSigner {
   /** Signs in where a response says: at the origin of the request, which is one of the audiences. */
   async #signInAfter(response: Response, { url }: Request, refused: AgentSession | null) {
     const { naming, now, answer } = this.#agent
+    if (answer === null) return null
     const endpoint = signInUrlOf(response, url, naming.idHeader)
     if (endpoint === null) return null
     const { origin } = endpoint

@@ -21,6 +21,7 @@ export function agentObjectOf(site: Site, view: AgentView, now: number): AgentOb
     statusChangedAt: publicTime(agent.profile, agent.profile.statusChangedAt),
     statusReason: agent.profile.statusReason,
     updatedAt: publicTime(agent.profile, agent.profile.updatedAt),
+    maxDelegationDepth: agent.profile.maxDelegationDepth,
     links: {
       self: `${baseUrl}/api/agents/${did}`,
       lookup: `${baseUrl}/api/v1/agent/${did}`,

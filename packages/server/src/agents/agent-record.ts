@@ -44,6 +44,8 @@ export interface AgentProfile {
   /** May have expired, or be one of a former key. */
   readonly directoryProof: StoredDirectoryProof | null
   readonly channels: readonly ChannelEvidence[]
+  /** How many hops a chain of the agent may have, 0 to 3; 0 once it is revoked. */
+  readonly maxDelegationDepth: number
 }
 
 /** The last signature that an agent made over its key set, as `agents.directory_proof` stores it. */
@@ -71,6 +73,7 @@ export function initialProfile(claimedAt: number): AgentProfile {
     avatar: null,
     directoryProof: null,
     channels: [],
+    maxDelegationDepth: 0,
   }
 }
 

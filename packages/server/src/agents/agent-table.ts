@@ -273,6 +273,14 @@ export async function setGrade(tx: Tx, change: GradeChange): Promise<void> {
   await updateGrade(tx.db, change)
 }
 
+/** Stores how many hops a chain of an agent may have, with the sequence number of the event about it. */
+export async function setDelegationDepth(
+  tx: Tx,
+  { tail, ...columns }: Pick<AgentRow, 'tail' | 'delegation_depth' | 'updated_at' | 'version'>,
+): Promise<void> {
+  await tx.db.updateTable('agents').set(columns).where('tail', '=', tail).execute()
+}
+
 /** Stores an agent's signature over its key set as JSON, with the sequence number of the event about it. */
 export async function setDirectoryProof(
   tx: Tx,
@@ -312,7 +320,8 @@ interface Range {
 
 const UNMODIFIED = sql<boolean>`(key_sequence = 1 and updated_at = claimed_at and status_changed_at = claimed_at
   and status_reason is null and username is null and display_name is null and description is null
-  and avatar is null and directory_proof is null and status_time = 'exact')`
+  and avatar is null and directory_proof is null and status_time = 'exact'
+  and delegation_depth = 0)`
 
 const selectPage = prepared<Range, Nullable<AgentPage>>((db, param) =>
   db

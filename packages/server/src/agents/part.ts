@@ -1,6 +1,8 @@
 import type {
   DirectoryProofRequest,
+  EndDelegationsRequest,
   RenounceRequest,
+  RootLookup,
   SignedRequest,
   VerifyRequest,
   VerifyResponse,
@@ -37,6 +39,8 @@ import { reportByKey } from './keys/report-key.ts'
 import { rotate } from './keys/rotate.ts'
 import { serviceDirectoryRoute } from './keys/service-directory-routes.ts'
 import { answerPlainLookups, identifyRoute, LOOKUP_URL, lookupRoute } from './lookup-routes.ts'
+import { endDelegations } from './manage/delegation.ts'
+import { endDelegationsRoute, ownDelegationRoutes } from './manage/delegation-routes.ts'
 import { ownAgentRoutes } from './manage/own-agent-routes.ts'
 import { answerPlainDocuments } from './plain-document-routes.ts'
 import { verifyChallenge } from './verification/verify-challenge.ts'
@@ -51,11 +55,13 @@ export interface AgentsPart extends OwnersPart {
  * The register of agents: claims, public reads, verification, keys, and what owners manage.
  * @param cards null: cards are JSON only
  * @param log gives claims their places
+ * @param findRoot verifies certificates, of which chains of delegations begin with one
  */
 export async function openAgents(
   context: PartDeps & ReadDeps & OwnerDeps,
   cards: CardRenderers | null,
   log: ClaimLog | null,
+  findRoot: RootLookup,
 ): Promise<AgentsPart> {
   const { settings, db, site, metrics } = context
   const { naming } = site
@@ -63,6 +69,7 @@ export async function openAgents(
   const directoryKey = await openServiceKey({ db, dataDir: settings.dataDir }, 'directory')
   const claimDeps = { ...context, naming, keyReuse, log }
   const keyDeps = { ...context, keyReuse, recoveryDelayMs }
+  const verifyDeps = { ...context, findRoot }
   const pageReads = { ...context, db: db.read }
   const verify = (request: VerifyRequest) =>
     metrics.verifications.count(verifyChallenge(context, request), ({ verified }) =>
@@ -75,7 +82,7 @@ export async function openAgents(
       verifyRoute(app, { naming, verify })
       verifyRequestRoute(app, {
         naming,
-        verifyRequest: (request: SignedRequest) => signedRequestVerdict(context, request),
+        verifyRequest: (request: SignedRequest) => signedRequestVerdict(verifyDeps, request),
       })
       claimRoute(app, {
         naming,
@@ -85,6 +92,11 @@ export async function openAgents(
         naming,
         renounce: (reference: string, request: RenounceRequest) =>
           renounce(keyDeps, reference, request),
+      })
+      endDelegationsRoute(app, {
+        naming,
+        endDelegations: (reference: string, request: EndDelegationsRequest) =>
+          endDelegations(context, reference, request),
       })
       keyHistoryRoute(app, context)
       keyRoutes(app, naming, {
@@ -122,6 +134,7 @@ export async function openAgents(
       issueTokenRoutes(app, { ...owners, deps: context })
       ownAgentRoutes(app, { ...owners, deps: context })
       ownKeyRoutes(app, { ...owners, deps: keyDeps })
+      ownDelegationRoutes(app, { ...owners, deps: context })
     },
     jobs: {
       [REGRADE_OWNER]: continueRegrade,

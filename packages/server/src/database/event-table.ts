@@ -13,6 +13,7 @@ export type AgentEventType =
   | 'agent.revoked'
   | 'agent.renounced'
   | 'agent.grade_changed'
+  | 'agent.delegation_changed'
   | 'agent.key_compromised'
   | 'agent.directory_proven'
   | 'agent.key_rotated'

@@ -69,6 +69,7 @@ export function sampleView(today: number): AgentView {
         displayName: 'Sample agent',
         description: 'Compares prices, fills baskets, and pays up to 50 euros.',
         avatar: null,
+        maxDelegationDepth: 0,
         channels: [
           {
             kind: 'domain',

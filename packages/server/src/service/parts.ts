@@ -42,12 +42,12 @@ export async function openParts(
   const log = await opened.open(openLog(deps))
   // Each query of PostgreSQL is a round trip, for which all other claims would wait: there, the log's own step is cheaper.
   const claimLog = settings.database.kind === 'sqlite' ? log.claims : null
-  const agents = await opened.open(openAgents(deps, cards, claimLog))
+  const statements = await opened.open(openStatements(deps, log))
+  const agents = await opened.open(openAgents(deps, cards, claimLog, statements.findRoot))
   const channels = await opened.open(openChannels(deps))
   const notifications = await opened.open(openNotifications(deps))
   const webhooks = await opened.open(openWebhooks(deps))
   const cosigning = await opened.open(openCosigning(deps))
-  const statements = await opened.open(openStatements(deps, log))
   const accounts = await opened.open(
     openAccounts({ ...deps, channelsOfActiveAgents, disableWebhooksOfKey }),
   )

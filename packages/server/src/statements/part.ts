@@ -1,3 +1,4 @@
+import type { RootLookup } from '@countersign/protocol'
 import type { OwnersPart } from '../accounts/owners/owner-routes.ts'
 import type { ReadDeps } from '../agents/find-agent.ts'
 import { type PartDeps, WORK_MS } from '../http/part.ts'
@@ -12,6 +13,7 @@ import {
   issuerKeyRoutes,
 } from './certificates/certificate-routes.ts'
 import { Issuer } from './certificates/issue.ts'
+import { rootVerifier } from './certificates/verify-root.ts'
 import { grantIssuerRoutes, grantRoute, issuerMetadataRoutes } from './grants/grant-routes.ts'
 import { issueGrant } from './grants/issue-grant.ts'
 import { openStatus } from './status-lists/open-status.ts'
@@ -28,11 +30,16 @@ import {
 /** How often changes that are no longer kept are looked for. */
 const OLD_CHANGES_MS = 3_600_000
 
+export interface StatementsPart extends OwnersPart {
+  /** Verifies certificates of this service, of which chains of delegations begin with one. */
+  readonly findRoot: RootLookup
+}
+
 /** What the issuer signs: status lists with their feed, certificates, grants. */
 export async function openStatements(
   context: PartDeps & ReadDeps,
   { loggedKeys }: LogPart,
-): Promise<OwnersPart> {
+): Promise<StatementsPart> {
   const { settings, log, db, site, metrics, resources } = context
   const { dataDir, certificateLifetimeMs } = settings
   const issuerKeys = await IssuerKeyRing.open({ ...context, dataDir, certificateLifetimeMs })
@@ -47,6 +54,7 @@ export async function openStatements(
   const statusState = status.state
   const issuer = new Issuer({ ...deps, certificateLifetimeMs, loggedKeys, statusState })
   return {
+    findRoot: rootVerifier({ ...deps, statusState }),
     routes(app) {
       statusListRoute(app, { site, ...status })
       snapshotRoute(app, { site, ...status })

@@ -58,6 +58,11 @@ export const TABLE = {
   'agent.reactivated': { log: 'status', notification: null },
   'agent.revoked': { log: 'status', notification: () => 'agent_revoked' },
   'agent.grade_changed': { log: 'grade', by: 'service', notification: null },
+  'agent.delegation_changed': {
+    log: null,
+    // An owner does it in a session here.
+    notification: ({ payload: { by } }) => (by === 'agent' ? 'agent_delegation_changed' : null),
+  },
   'agent.key_rotated': { log: 'key_rotated', by: 'agent', notification: keyChanged },
   'agent.key_recovered': { log: 'key_recovered', by: 'owner', notification: keyChanged },
   'agent.key_contested': { log: 'key_contested', by: 'owner', notification: keyChanged },
@@ -318,10 +323,11 @@ export class ChangeWatcher {
     assert.equal(entry.value, expected === 'suspended' ? VALUES.suspended : VALUES.valid)
     if (agent.status !== 'active') return
     const { grade, key_sequence: keySequence, owner_id: ownerId } = agent
+    const { delegation_depth: maxDelegationDepth } = agent
     const verifications = (await verificationsOfOwner(this.#db, ownerId)).map(
       evidenceOfVerification,
     )
-    const current = { keySequence, grade, verifications }
+    const current = { keySequence, maxDelegationDepth, grade, verifications }
     assert.ok(stillHolds(certifiedBy(entry), current, this.#now()))
   }
 }

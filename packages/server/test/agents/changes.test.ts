@@ -7,6 +7,7 @@ import { type Answer, jsonOf } from '../../../../test/support/answer.ts'
 import { ask, post } from '../../../../test/support/ask.ts'
 import { newKey, type TestKey } from '../../../../test/support/key.ts'
 import {
+  endDelegationsBody,
   renounceBody,
   reportBody,
   rotationBody,
@@ -155,6 +156,20 @@ suite('a change of an agent', () => {
     )
     await expect({ types: ['agent.key_recovery_started'] }, () => begin('key_lost'))
     await expect({ types: ['agent.key_recovery_cancelled'] }, () => send('DELETE', '/recovery'))
+  })
+
+  test('of its delegation', async () => {
+    const { did, key, expect, send } = await start()
+    const types: ChangeType[] = ['agent.delegation_changed']
+    const allow = (maxDepth: number) => () => send('PUT', '/delegation', { maxDepth })
+    await expect({ types }, allow(3))
+    await expect({ types, entry: 'another' }, allow(1))
+    await expect({ types, entry: 'invalid' }, () => send('POST', '/delegation/end', {}))
+    await certificateOf(service, did)
+    const body = endDelegationsBody(service, did, { old: key, sequence: 1 }, clock.signed)
+    await expect({ types, entry: 'invalid' }, async () =>
+      ok(await post(service, `/api/v1/agent/${did}/delegation/end`, body)),
+    )
   })
 
   test('by its key, which renounces it', async () => {

@@ -14,8 +14,9 @@ import { RevokeApiKeyDialog } from './revoke-api-key-dialog.tsx'
 /** What each scope allows, for people. */
 const SCOPE_TEXTS: Readonly<Record<ApiKeyScope, string>> = {
   'agents:read': 'Read agents, channels, and the account’s activity',
-  'agents:write': 'Change names, descriptions and pictures of agents',
-  'agents:status': 'Suspend and reactivate agents',
+  'agents:write':
+    'Change names, descriptions and pictures of agents, and how far they may delegate',
+  'agents:status': 'Suspend and reactivate agents, and end their delegations',
   'agents:revoke': 'Revoke agents and report their keys as compromised, which cannot be undone',
   'claim_tokens:create': 'Create claim tokens',
   'channels:write': 'Add, check and remove channels',

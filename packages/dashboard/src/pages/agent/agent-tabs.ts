@@ -7,6 +7,7 @@ export const AGENT_TABS = [
   { to: '/agents/$did/profile', label: 'Profile' },
   { to: '/agents/$did/channels', label: 'Channels' },
   { to: '/agents/$did/keys', label: 'Keys' },
+  { to: '/agents/$did/delegation', label: 'Delegation' },
   { to: '/agents/$did/oauth', label: 'OAuth' },
   { to: '/agents/$did/share', label: 'Share' },
   { to: '/agents/$did/activity', label: 'Activity' },

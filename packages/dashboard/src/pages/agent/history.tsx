@@ -1,3 +1,4 @@
+import type { HistoryQuery } from '@countersign/protocol'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { eventSentences } from '../../agents/event-sentences.ts'
@@ -11,9 +12,6 @@ import { Section } from '../../components/page.tsx'
 import { Loading, Skeleton } from '../../components/skeleton.tsx'
 
 export function History({ did }: { readonly did: string }) {
-  const history = useInfiniteQuery(historyQuery(did))
-  const labelOf = useKindLabel()
-  const events = history.data?.pages.flatMap((page) => page.events) ?? []
   return (
     <Section
       title="Activity"
@@ -24,6 +22,24 @@ export function History({ did }: { readonly did: string }) {
         </Link>
       }
     >
+      <Events did={did} />
+    </Section>
+  )
+}
+
+interface EventsProps {
+  readonly did: string
+  /** Only events of it. */
+  readonly type?: NonNullable<HistoryQuery['type']>
+}
+
+/** The events of an agent, newest first. */
+export function Events({ did, type }: EventsProps) {
+  const history = useInfiniteQuery(historyQuery(did, type))
+  const labelOf = useKindLabel()
+  const events = history.data?.pages.flatMap((page) => page.events) ?? []
+  return (
+    <>
       <ErrorNote error={history.error} onRetry={() => void history.refetch()} />
       {history.isPending && (
         <>
@@ -31,6 +47,7 @@ export function History({ did }: { readonly did: string }) {
           <Skeleton className="h-16" />
         </>
       )}
+      {history.isSuccess && events.length === 0 && <p>No changes yet</p>}
       {events.length > 0 && (
         <EventList events={events} keyOf={({ seq }) => seq}>
           {(event) => (
@@ -57,6 +74,6 @@ export function History({ did }: { readonly did: string }) {
           Show older events
         </Button>
       )}
-    </Section>
+    </>
   )
 }

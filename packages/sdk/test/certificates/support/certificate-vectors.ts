@@ -10,7 +10,7 @@ const LIST_BYTES = 32_768
 
 const base64Url = (data: string | Uint8Array) => Buffer.from(data).toString('base64url')
 
-interface Key {
+export interface Key {
   readonly jwk: Readonly<Record<string, string>>
   readonly alg: 'EdDSA' | 'ES256'
   readonly sign: (message: Uint8Array) => Uint8Array
@@ -21,7 +21,7 @@ function withKid(jwk: Record<string, string>): Record<string, string> {
   return { ...jwk, kid, use: 'sig' }
 }
 
-function ed25519Key(seedHex: string): Key {
+export function ed25519Key(seedHex: string): Key {
   const der = Buffer.from(`302e020100300506032b657004220420${seedHex}`, 'hex')
   const key = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' })
   const { x = '' } = key.export({ format: 'jwk' })
@@ -30,7 +30,7 @@ function ed25519Key(seedHex: string): Key {
 }
 
 /** With deterministic signatures (RFC 6979), so that the file does not change. */
-function p256Key(secretHex: string): Key {
+export function p256Key(secretHex: string): Key {
   const secret = Buffer.from(secretHex, 'hex')
   const point = p256.getPublicKey(secret, false)
   const [x, y] = [point.subarray(1, 33), point.subarray(33)].map(base64Url) as [string, string]
@@ -44,7 +44,12 @@ const STRANGER = ed25519Key('03'.repeat(32))
 const AGENT = ed25519Key('04'.repeat(32))
 
 /** @param claims JSON, or what becomes JSON */
-function token(typ: string, claims: object | string, key = ED25519, header: object = {}): string {
+export function token(
+  typ: string,
+  claims: object | string,
+  key = ED25519,
+  header: object = {},
+): string {
   const head = { alg: key.alg, kid: key.jwk.kid, typ, ...header }
   const json = typeof claims === 'string' ? claims : JSON.stringify(claims)
   const input = `${base64Url(JSON.stringify(head))}.${base64Url(json)}`
@@ -94,7 +99,7 @@ function listBytes(): Uint8Array {
   bytes[LIST_BYTES - 1] = 0b01000000
   return bytes
 }
-const compressed = (bytes: Uint8Array) => base64Url(deflateSync(bytes, { level: 9 }))
+export const compressed = (bytes: Uint8Array) => base64Url(deflateSync(bytes, { level: 9 }))
 const LIST = {
   sub: `${ISSUER}/status/1`,
   iat: NOW - 5,

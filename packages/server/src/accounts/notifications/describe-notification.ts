@@ -54,6 +54,14 @@ const TEXTS: Readonly<Record<NotificationKind, Describe>> = {
       link: agentLink(details, site),
     }
   },
+  agent_delegation_changed: (details, site, agent) => {
+    const [title, text] = delegationOf(details)
+    return {
+      title: `${agent}: ${title}`,
+      text: `The agent is ${agentOf(details, site, agent)}. ${text}`,
+      link: `${agentLink(details, site)}/delegation`,
+    }
+  },
   agent_renounced: (details, site, agent) => ({
     title: `${agent}: certificate renounced`,
     text: `The agent is ${agentOf(details, site, agent)}. It is suspended, and is revoked on ${minute(details.finalAt)}. If the agent did not do this, its key was stolen: recover the agent with a new key before then, and report the key as stolen.`,
@@ -228,6 +236,32 @@ const KEY_EVENTS: Readonly<Record<string, readonly [string, string]>> = {
   ],
   'agent.key_recovered': ['recovered key took effect', 'The former key no longer works.'],
 }
+
+/** The end of the title, and the text. */
+function delegationOf({ formerDepth, maxDepth, by }: NotificationDetails): [string, string] {
+  if (by === 'agent') {
+    return [
+      'all delegations ended by the agent itself',
+      'The delegates of the agent are refused until it delegates to them again. If the agent did not do this, its key may be stolen: rotate it, or report it as stolen.',
+    ]
+  }
+  const before = Number(formerDepth)
+  const now = Number(maxDepth)
+  const what = now === before ? 'all delegations ended' : (DELEGATION[now] ?? 'delegation changed')
+  const effect =
+    now > before
+      ? 'It can let other keys send requests in its name.'
+      : 'Its delegates are refused from now on.'
+  return [what, `${effect} An API key did this.${IF_NOT_YOU}`]
+}
+
+/** By the depth. */
+const DELEGATION = [
+  'may no longer delegate',
+  'may delegate up to 1 level',
+  'may delegate up to 2 levels',
+  'may delegate up to 3 levels',
+]
 
 const LOST: Readonly<Record<string, string>> = {
   'not-found': 'checks have not found its proof for three days',

@@ -27,6 +27,8 @@ const LABELS: Readonly<Record<NotificationKind, string | null>> = {
   // It would go to the same address.
   email_undeliverable: null,
   agent_key_changed: 'An agent’s key was replaced or is being recovered',
+  agent_delegation_changed:
+    'An agent ended its delegations, or an API key changed how far it may delegate',
   agent_renounced: 'An agent renounced its certificate',
   agent_revoked: 'An agent was revoked',
   agent_suspended: 'An agent was suspended',

@@ -18,11 +18,14 @@ export interface CertifiedState {
   /** The provider of the strongest verification, and its assurance. Null: not verified. */
   readonly identityMethod: string | null
   readonly assurance: Assurance | null
+  /** How many hops a chain may have, 0 to 3. */
+  readonly maxDelegationDepth: number
 }
 
 /** What is true of an agent now. */
 export interface CurrentState {
   readonly keySequence: number
+  readonly maxDelegationDepth: number
   readonly grade: Grade
   /** Of its owner; may include expired ones. */
   readonly verifications: readonly VerificationEvidence[]
@@ -32,13 +35,14 @@ export interface CurrentState {
 export function certifiedStateOf({ agent, owner }: AgentView, now: number): CertifiedState {
   const { status, profile } = agent
   const { verifications } = owner
-  const { grade } = gradeOf({ status, verifications, channels: profile.channels, now })
-  return certifiedAt({ keySequence: profile.keySequence, grade, verifications }, now)
+  const { keySequence, maxDelegationDepth, channels } = profile
+  const { grade } = gradeOf({ status, verifications, channels, now })
+  return certifiedAt({ keySequence, maxDelegationDepth, grade, verifications }, now)
 }
 
 /** What a certificate would state. @param at milliseconds since 1970 */
 export function certifiedAt(
-  { keySequence, grade, verifications }: CurrentState,
+  { keySequence, maxDelegationDepth, grade, verifications }: CurrentState,
   at: number,
 ): CertifiedState {
   const strongest = strongestVerification(verifications, at)
@@ -47,6 +51,7 @@ export function certifiedAt(
     grade,
     identityMethod: strongest?.provider ?? null,
     assurance: strongest?.assurance ?? null,
+    maxDelegationDepth,
   }
 }
 
@@ -56,6 +61,7 @@ export function certifiedBy(row: StatusEntryRow): CertifiedState {
     grade: row.grade,
     identityMethod: row.identity_method,
     assurance: row.assurance,
+    maxDelegationDepth: row.delegation_depth,
   }
 }
 
@@ -64,7 +70,8 @@ export function isSameState(a: CertifiedState, b: CertifiedState): boolean {
     a.keySequence === b.keySequence &&
     a.grade === b.grade &&
     a.identityMethod === b.identityMethod &&
-    a.assurance === b.assurance
+    a.assurance === b.assurance &&
+    a.maxDelegationDepth === b.maxDelegationDepth
   )
 }
 
@@ -75,6 +82,7 @@ export function isSameState(a: CertifiedState, b: CertifiedState): boolean {
  */
 export function stillHolds(certified: CertifiedState, current: CurrentState, at: number): boolean {
   if (certified.keySequence !== current.keySequence) return false
+  if (certified.maxDelegationDepth > current.maxDelegationDepth) return false
   // Grades are letters, and A is the best.
   if (current.grade > certified.grade) return false
   return isStillVerified(certified, current.verifications, at)

@@ -7,6 +7,7 @@ import { thumbprintBytes } from '../../secrets/ed25519.ts'
 import {
   agentByTail,
   type StatusChange,
+  setDelegationDepth,
   setDirectoryProof,
   setGrade,
   setRenounced,
@@ -21,6 +22,7 @@ import { insertQueued, takeQueuedGrade } from './log-queue-table.ts'
 import {
   evidenceNow,
   invalidateEntry,
+  reviseAfterDelegation,
   reviseAfterNewKey,
   reviseEntry,
 } from './revise-status-entry.ts'
@@ -145,6 +147,11 @@ async function writeColumns(
     case 'agent.grade_changed':
       await setGrade(tx, { tail, grade: change.to, version })
       return { ...before, grade: change.to, version }
+    case 'agent.delegation_changed': {
+      const { maxDepth: delegation_depth } = change
+      await setDelegationDepth(tx, { tail, delegation_depth, updated_at: at, version })
+      return { ...before, delegation_depth, updated_at: at, version }
+    }
     case 'agent.key_rotated':
       return replaceKey(tx, before, change.newKey, 'rotation', { version, at })
     case 'agent.key_recovered':
@@ -271,6 +278,7 @@ async function reviseStatusEntry(tx: Tx, changed: Changed): Promise<void> {
   if (statusEntry === 'replace' && before.key_sequence !== after.key_sequence) {
     return reviseAfterNewKey(tx, after, at)
   }
+  if (statusEntry === 'delegation') return reviseAfterDelegation(tx, before, after, at)
   if (statusEntry === 'invalidate' && isOfCurrentKey(changed))
     await invalidateEntry(tx, after.tail, at)
 }

@@ -15,6 +15,14 @@ export type Change =
   /** The current key gives the agent up. `agent.suspended` follows, and the revocation at `finalAt` (milliseconds since 1970). */
   | { readonly type: 'agent.renounced'; readonly finalAt: number }
   | { readonly type: 'agent.grade_changed'; readonly to: Grade; readonly delay: LogDelay }
+  /** How many hops a chain may have. If it is not more than before, all delegations end. */
+  | {
+      readonly type: 'agent.delegation_changed'
+      readonly maxDepth: number
+      readonly by: DelegationActor
+      /** The owner did it themselves, in a session: they are not notified. */
+      readonly isSilent: boolean
+    }
   | {
       readonly type: 'agent.key_rotated'
       readonly newKey: Uint8Array
@@ -58,6 +66,9 @@ export type Change =
   | { readonly type: 'channel.verified'; readonly channel: ChangedChannel }
   | ChannelLost<'channel.stale'>
   | ChannelLost<'channel.removed'>
+
+/** Who may change the delegations of an agent. */
+export type DelegationActor = 'agent' | 'owner'
 
 /** What the log says of a key that the database has lost. */
 export interface LostKey {
@@ -108,6 +119,7 @@ export type Subject = Pick<
   | 'public_key'
   | 'key_sequence'
   | 'key_thumbprint'
+  | 'delegation_depth'
 > &
   Partial<ProfileColumns>
 

@@ -56,9 +56,9 @@ interface Rule<C extends Change = Change> {
   notification?(applied: AppliedChange<C>): NotificationDraft | null
   /**
    * What becomes of the grade and of the status of the agent's certificates. `replace`: if the key was replaced.
-   * `invalidate`: if the current key was burned.
+   * `invalidate`: if the current key was burned. `delegation`: invalid if all delegations end.
    */
-  readonly statusEntry?: 'regrade' | 'replace' | 'invalidate'
+  readonly statusEntry?: 'regrade' | 'replace' | 'invalidate' | 'delegation'
 }
 
 /** What each kind of change leaves behind. Whatever follows in other rooms is an effect (`service/effects.ts`). */
@@ -118,6 +118,16 @@ export const RULES: { readonly [Type in ChangeType]: Rule<ChangeOf<Type>> } = {
             evidence: gradePayload(applied),
           }
         : null,
+  },
+  // No entry in the log: without the key of the agent, which is logged, the claim gives nobody power.
+  'agent.delegation_changed': {
+    payload: ({ change: { maxDepth, by }, before }) => ({
+      maxDepth,
+      ended: maxDepth <= before.delegation_depth,
+      by,
+    }),
+    notification: (applied) => (applied.change.isSilent ? null : notifyOfDelegation(applied)),
+    statusEntry: 'delegation',
   },
   'agent.key_rotated': {
     payload: rotationPayload,
@@ -300,6 +310,17 @@ function notifyOfStatus(
 
 function gradePayload({ change, before }: AppliedChange<ChangeOf<'agent.grade_changed'>>) {
   return { from: before.grade, to: change.to }
+}
+
+function notifyOfDelegation({
+  change: { maxDepth, by },
+  before,
+  after,
+  seq,
+}: AppliedChange<ChangeOf<'agent.delegation_changed'>>): NotificationDraft {
+  const { tail, agent_id: agentId } = after
+  const details = { tail, agentId, formerDepth: before.delegation_depth, maxDepth, by }
+  return { kind: 'agent_delegation_changed', subject: `${tail}:${seq}`, details }
 }
 
 function keyPayload(keySequence: number, key: Uint8Array) {

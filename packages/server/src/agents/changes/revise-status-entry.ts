@@ -4,10 +4,13 @@ import type { AgentRow, Db, StatusEntryRow, Tx } from '../../database/database.t
 import { provenChannels } from '../proven-channel-table.ts'
 import { evidenceOfChannel } from '../read-model/rows.ts'
 import { type CurrentState, certifiedAt, certifiedBy, stillHolds } from './certified-state.ts'
-import { currentEntry, replaceEntry, setEntry } from './status-entry-table.ts'
+import { currentEntry, replaceEntry, setCertifiedState, setEntry } from './status-entry-table.ts'
 
 /** An agent as it is after a change. */
-export type RevisedAgent = Pick<AgentRow, 'tail' | 'status' | 'key_sequence'>
+export type RevisedAgent = Pick<AgentRow, 'tail' | 'status' | 'key_sequence' | 'delegation_depth'>
+
+/** What the grade of an agent follows from. */
+type Evidence = Pick<CurrentState, 'grade' | 'verifications'>
 
 /**
  * Brings the status of an agent's certificates up to date, in the transaction of the change that affects it: suspended, valid
@@ -19,8 +22,8 @@ export type RevisedAgent = Pick<AgentRow, 'tail' | 'status' | 'key_sequence'>
 export async function reviseEntry(
   tx: Tx,
   entry: StatusEntryRow | undefined,
-  { status, key_sequence: keySequence }: RevisedAgent,
-  evidence: Omit<CurrentState, 'keySequence'>,
+  { status, key_sequence: keySequence, delegation_depth: maxDelegationDepth }: RevisedAgent,
+  evidence: Evidence,
   at: number,
 ): Promise<void> {
   if (entry === undefined) return
@@ -29,7 +32,7 @@ export async function reviseEntry(
     if (entry.value === STATUS_VALUES.suspended) return
     return setEntry(tx, entry, STATUS_VALUES.suspended, at)
   }
-  const current = { keySequence, ...evidence }
+  const current = { keySequence, maxDelegationDepth, ...evidence }
   if (!stillHolds(certifiedBy(entry), current, at)) {
     await replaceEntry(tx, entry, certifiedAt(current, at), at)
   } else if (entry.value !== STATUS_VALUES.valid) {
@@ -52,6 +55,27 @@ export async function reviseAfterNewKey(
   await replaceEntry(tx, entry, { ...certifiedBy(entry), keySequence }, at)
 }
 
+/**
+ * Ends all chains if the depth is not more than before: the entry becomes invalid. A lower depth gives an active agent another one
+ * at once. Whether a certificate with the former depth was handed out does not matter, so that no chain outlives a lower depth.
+ */
+export async function reviseAfterDelegation(
+  tx: Tx,
+  { delegation_depth: former }: RevisedAgent,
+  { tail, status, delegation_depth: maxDelegationDepth }: RevisedAgent,
+  at: number,
+): Promise<void> {
+  const entry = await currentEntry(tx.db, tail)
+  if (entry === undefined) return
+  const certified = { ...certifiedBy(entry), maxDelegationDepth }
+  if (maxDelegationDepth > former) return setCertifiedState(tx, entry, certified)
+  if (maxDelegationDepth < former && status === 'active') {
+    await replaceEntry(tx, entry, certified, at)
+  } else {
+    await setEntry(tx, entry, STATUS_VALUES.invalid, at)
+  }
+}
+
 /** Makes an agent's certificates invalid for good, because its key was burned. */
 export async function invalidateEntry(tx: Tx, tail: string, at: number): Promise<void> {
   const entry = await currentEntry(tx.db, tail)
@@ -66,7 +90,7 @@ export async function evidenceNow(
   db: Db,
   { tail, status, owner_id }: Pick<AgentRow, 'tail' | 'status' | 'owner_id'>,
   now: number,
-): Promise<Omit<CurrentState, 'keySequence'>> {
+): Promise<Evidence> {
   // Needs no query, which matters when an account with many agents is deleted.
   if (status !== 'active') return { grade: 'E', verifications: [] }
   const verifications = (await verificationsOfOwner(db, owner_id)).map(evidenceOfVerification)

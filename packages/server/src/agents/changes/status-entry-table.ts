@@ -60,6 +60,7 @@ const insertEntry = prepared<StatusEntryRow, { idx: number }>((db, param) =>
       grade: param('grade'),
       identity_method: param('identity_method'),
       assurance: param('assurance'),
+      delegation_depth: param('delegation_depth'),
       value: param('value'),
       is_current: param('is_current'),
       changed_seq: param('changed_seq'),
@@ -170,11 +171,11 @@ export async function setCertifiedState(
     .execute()
 }
 
-/** Erases which verification the certificates of agents have stated. */
+/** Erases what the certificates of agents have stated of their owner, and how far the agents were allowed to delegate. */
 export async function eraseCertifiedIdentity(tx: Tx, tails: readonly string[]): Promise<void> {
   await tx.db
     .updateTable('status_entries')
-    .set({ identity_method: null, assurance: null })
+    .set({ identity_method: null, assurance: null, delegation_depth: 0 })
     .where('tail', 'in', tails)
     .execute()
 }
@@ -196,6 +197,7 @@ function columnsOf(certified: CertifiedState) {
     grade: certified.grade,
     identity_method: certified.identityMethod,
     assurance: certified.assurance,
+    delegation_depth: certified.maxDelegationDepth,
   }
 }
 

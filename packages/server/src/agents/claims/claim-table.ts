@@ -225,6 +225,7 @@ const insert = prepared<NewAgent, object>((db, param) =>
     avatar: null,
     directory_proof: null,
     grade: param('grade'),
+    delegation_depth: 0,
   }),
 )
 

@@ -193,7 +193,7 @@ function appliedClaim(
     publicKey: base64Of(publicKey),
     signature: base64Of(signature),
   }
-  const after = { ...agent, status: 'active', key_sequence: 1 } as const
+  const after = { ...agent, status: 'active', key_sequence: 1, delegation_depth: 0 } as const
   const change = { type: 'agent.claimed', evidence } as const
   return { change, before: after, after, seq: agent.seq, at: agent.claimed_at }
 }

@@ -16,6 +16,7 @@ import { revokeAgent, setStatus } from '../changes/set-status.ts'
 import { tailOf } from '../find-agent.ts'
 import { isCompromised, markRenounced, recoveryOf } from './key-table.ts'
 import {
+  assertCurrent,
   assertRecent,
   assertSigned,
   decodeSigned,
@@ -79,12 +80,7 @@ async function beginRenouncing(
     readonly at: number
   },
 ): Promise<void> {
-  const { tail, key_sequence: current } = agent
-  // The key may have changed since the signature was verified.
-  const isCurrent = Buffer.compare(agent.public_key, signed.publicKey) === 0
-  if (!isCurrent || current !== signed.sequence) {
-    throw new CodedError('CONFLICT', `The current key of this agent has the sequence ${current}.`)
-  }
+  assertCurrent(agent, signed)
   if (agent.status === 'revoked' || agent.renounce_final_at !== null) return
   if (await isCompromised(tx.db, agent.public_key)) {
     throw new CodedError(
@@ -92,7 +88,7 @@ async function beginRenouncing(
       'This key was reported as compromised: it cannot end a certificate.',
     )
   }
-  await suspendRenounced(tx, tail, signed.evidence, signed.at)
+  await suspendRenounced(tx, agent.tail, signed.evidence, signed.at)
 }
 
 /** Suspends an agent that its key has renounced, and has it revoked 72 hours later. @param at milliseconds since 1970 */

@@ -64,6 +64,19 @@ export async function requireAgent(db: Db, tail: Tail): Promise<AgentRow> {
 }
 
 /**
+ * Checks in the transaction that the key is still the current one: it may have changed since the signature was verified.
+ * @throws CodedError CONFLICT
+ */
+export function assertCurrent(
+  { public_key, key_sequence: current }: AgentRow,
+  signed: { readonly publicKey: Uint8Array; readonly sequence: number },
+): void {
+  const isCurrent = Buffer.compare(public_key, signed.publicKey) === 0
+  if (isCurrent && current === signed.sequence) return
+  throw new CodedError('CONFLICT', `The current key of this agent has the sequence ${current}.`)
+}
+
+/**
  * Checks a signature over a key operation.
  * @param whose names the key in the error
  * @throws CodedError INVALID_SIGNATURE

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Db, EventRow, Tx } from '../../database/database.ts'
+import type { AgentEventType } from '../../database/event-table.ts'
 import { prepared } from '../../database/prepared.ts'
 
 /** SQLite uses a partial index only if the query repeats the index's condition as a constant. */
@@ -22,6 +23,30 @@ const selectEventsOfTail = prepared<EventQuery, EventRow>((db, param) =>
     .orderBy('seq', 'desc')
     .limit(param('limit')),
 )
+
+const selectEventsOfType = prepared<Omit<EventQuery, 'seq'> & { type: string }, EventRow>(
+  (db, param) =>
+    db
+      .selectFrom('events')
+      .selectAll()
+      .where('tail', '=', param('tail'))
+      .where(notClaimed)
+      .where('type', '=', param('type'))
+      .where('seq', '<', param('before'))
+      .orderBy('seq', 'desc')
+      .limit(param('limit')),
+)
+
+/** An agent's events of a type other than `agent.claimed`, newest first. @param before only events with a lower `seq` */
+export function eventsOfType(
+  db: Db,
+  tail: string,
+  type: Exclude<AgentEventType, 'agent.claimed'>,
+  before: number,
+  limit: number,
+): Promise<EventRow[]> {
+  return selectEventsOfType(db, { tail, type, before, limit })
+}
 
 const selectClaimEvent = prepared<EventQuery, EventRow>((db, param) =>
   db

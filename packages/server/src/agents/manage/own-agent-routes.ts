@@ -4,6 +4,7 @@ import {
   agentPatchSchema,
   bulkStatusRequestSchema,
   bulkStatusSchema,
+  historyQuerySchema,
   historySchema,
   onboardingPatchSchema,
   onboardingSchema,
@@ -14,7 +15,6 @@ import {
   revokedSchema,
   statusRequestSchema,
 } from '@countersign/protocol'
-import { Type } from 'typebox'
 import {
   forApiKeys,
   type OwnerRouteContext,
@@ -114,16 +114,12 @@ function historyRoute(app: App, { deps, authenticator }: OwnerRouteContext): voi
       operationId: 'agentHistory',
       summary: 'List the events of an agent, newest first',
       params: ownAgentParam(),
-      querystring: Type.Object(
-        { before: Type.Optional(Type.String({ pattern: '^\\d{1,15}$' })) },
-        { additionalProperties: false },
-      ),
+      querystring: historyQuerySchema(),
       response: { 200: historySchema() },
     }),
     handler: async (request) => {
       const { ownerId } = await authenticator.owner(request)
-      const { before } = request.query
-      return listHistory(deps, ownerId, request.params.agent, before ? Number(before) : null)
+      return listHistory(deps, ownerId, request.params.agent, request.query)
     },
   })
 }

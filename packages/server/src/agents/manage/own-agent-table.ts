@@ -127,7 +127,7 @@ export function oldestAgents(db: Db, ownerId: number, limit: number): Promise<Ag
     .execute()
 }
 
-/** Replaces the label and the owner of agents, and deletes their last signature over their key set. */
+/** Replaces the label and the owner of agents, and deletes their last signature over their key set and how far they may delegate. */
 export async function anonymizeAgents(
   tx: Tx,
   tails: readonly string[],
@@ -135,7 +135,7 @@ export async function anonymizeAgents(
 ): Promise<void> {
   await tx.db
     .updateTable('agents')
-    .set({ ...anonymous, directory_proof: null })
+    .set({ ...anonymous, directory_proof: null, delegation_depth: 0 })
     .where('tail', 'in', tails)
     .execute()
 }

@@ -46,6 +46,7 @@ export async function describeOwnAgent(
     statusChangedAt: timestamp(profile.statusChangedAt),
     statusSetBy: row.status_set_by,
     updatedAt: timestamp(profile.updatedAt),
+    maxDelegationDepth: profile.maxDelegationDepth,
     hasAvatar: profile.avatar !== null,
     profile: {
       displayName: profile.displayName,

@@ -286,6 +286,7 @@ function isInitial({ profile, claimedAt }: AgentRecord): boolean {
     profile.description === null &&
     profile.avatar === null &&
     profile.directoryProof === null &&
-    profile.channels.length === 0
+    profile.channels.length === 0 &&
+    profile.maxDelegationDepth === 0
   )
 }

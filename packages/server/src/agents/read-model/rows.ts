@@ -61,6 +61,7 @@ export function recordOf(row: AgentRow, channels: readonly ProvenChannelRow[]): 
       avatar: row.avatar,
       directoryProof: row.directory_proof === null ? null : JSON.parse(row.directory_proof),
       channels: channels.map(evidenceOfChannel),
+      maxDelegationDepth: row.status === 'revoked' ? 0 : row.delegation_depth,
     },
   }
 }

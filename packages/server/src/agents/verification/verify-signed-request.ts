@@ -1,11 +1,14 @@
 import {
   agentOfKeySetUrl,
   CodedError,
+  type Delegation,
+  type DelegationOptions,
   isOrigin,
   type KeyLookup,
   type NonceStore,
   type RawRequest,
   type RequestVerifier,
+  type RootLookup,
   requestVerifier,
   type SignatureResult,
   type SignedRequest,
@@ -16,13 +19,19 @@ import { didOfAgent } from '../../base/site.ts'
 import { timestamp } from '../../base/timestamp.ts'
 import type { VerifyDeps } from './verify-challenge.ts'
 
+/** For requests with chains of delegations too. */
+export interface VerifyRequestDeps extends VerifyDeps {
+  /** Verifies certificates of this service. */
+  readonly findRoot: RootLookup
+}
+
 /**
  * Verifies the signature of a request that a site has received (RFC 9421, Web Bot Auth), for agents of this service only.
  * Nothing is fetched, and nothing is recorded.
  * @throws CodedError VALIDATION_ERROR, UNAVAILABLE; StorageFailure
  */
 export async function signedRequestVerdict(
-  deps: VerifyDeps,
+  deps: VerifyRequestDeps,
   request: SignedRequest,
 ): Promise<SignedRequestVerdict> {
   assertOrigin(request.audience)
@@ -34,8 +43,11 @@ export async function signedRequestVerdict(
       return 'fresh'
     },
   }
-  const verify = verifierFor(deps, request.audience, nonces)
-  const { verdict, reason, did, keyid, digest } = await verify(rawRequestOf(request))
+  const { delegation: policy } = request
+  const accepted = policy === undefined ? null : { ...policy, findRoot: deps.findRoot }
+  const verify = verifierFor(deps, request.audience, nonces, accepted)
+  const result = await verify(rawRequestOf(request))
+  const { verdict, reason, did, keyid, digest, delegation } = result
   const [nonce] = verdict === 'verified' ? used : []
   return {
     verdict,
@@ -46,11 +58,29 @@ export async function signedRequestVerdict(
     replayKey: nonce === undefined ? null : nonce.hash,
     replayUntil: nonce === undefined ? null : timestamp(nonce.expiresAt),
     digest: digest === 'none' ? 'none' : 'unchecked',
+    delegation: delegation === null ? null : shown(delegation),
+  }
+}
+
+function shown({ hops, ...delegation }: Delegation) {
+  return {
+    ...delegation,
+    hops: hops.map(({ issuedAt, expiresAt, limits, ...hop }) => ({
+      ...hop,
+      issuedAt: timestamp(issuedAt),
+      expiresAt: timestamp(expiresAt),
+      limits: {
+        origins: [...limits.origins],
+        methods: limits.methods && [...limits.methods],
+        paths: limits.paths && [...limits.paths],
+        mcp: limits.mcp && [...limits.mcp],
+      },
+    })),
   }
 }
 
 /**
- * Verifies a signed request to this service itself, by one of its agents.
+ * Verifies a signed request to this service itself, by one of its agents. Delegates cannot act here: every chain is refused.
  * @param received with its body
  * @throws CodedError UNAVAILABLE; StorageFailure
  */
@@ -59,16 +89,22 @@ export function verifyOwnRequest(
   received: RawRequest,
   nonces: NonceStore,
 ): Promise<SignatureResult> {
-  return verifierFor(deps, deps.site.baseUrl, nonces)(received)
+  return verifierFor(deps, deps.site.baseUrl, nonces, null)(received)
 }
 
-function verifierFor(deps: VerifyDeps, audience: string, nonces: NonceStore): RequestVerifier {
+function verifierFor(
+  deps: VerifyDeps,
+  audience: string,
+  nonces: NonceStore,
+  delegation: DelegationOptions | null,
+): RequestVerifier {
   return requestVerifier({
     audiences: [audience],
     naming: deps.site.naming,
     findKey: keysOfAgents(deps),
     verifySignature: (...args) => deps.ed25519.verify(...args),
     nonces,
+    delegation,
     now: deps.now,
   })
 }

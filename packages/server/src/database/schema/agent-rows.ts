@@ -55,6 +55,8 @@ export interface AgentRow {
   directory_proof: string | null
   /** The grade of the last `agent.grade_changed` event. The current grade is computed; a difference raises the next event. */
   grade: Grade
+  /** How many hops a chain of the agent may have, 0 to 3. */
+  delegation_depth: number
 }
 
 export interface AvatarRow {

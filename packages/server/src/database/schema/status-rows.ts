@@ -15,11 +15,12 @@ export interface StatusEntryRow {
   list: number
   idx: number
   tail: string
-  /** The key, and the owner's identity, that a certificate with this entry may state at most. */
+  /** The key, the owner's identity and the depth of chains that a certificate with this entry may state at most. */
   key_sequence: number
   grade: Grade
   identity_method: string | null
   assurance: Assurance | null
+  delegation_depth: number
   value: StatusValue
   /** 1: the agent's next certificate refers to it. */
   is_current: 0 | 1

@@ -91,6 +91,7 @@ const LIMITS_BY_OPERATION: Readonly<Record<string, readonly RateLimit[]>> = {
   challengeRuntime: [verifications],
   answerRuntime: [verifications],
   renounce: [verifications],
+  endDelegations: [verifications],
   proveDirectory: [verifications],
   issueGrant: [verifications],
   rotateKey: [verifications],
@@ -100,7 +101,7 @@ const LIMITS_BY_OPERATION: Readonly<Record<string, readonly RateLimit[]>> = {
   addCheckpoint: [LIMITS.witness],
 }
 
-/** The rate limits of a route; none for health checks, preflights, suspension and revocation. */
+/** The rate limits of a route; none for health checks, preflights, suspension, revocation and delegation. */
 export function rateLimitsOf(route: RouteInfo): readonly RateLimit[] {
   const { operationId, method } = route
   if (operationId === 'lookup' || operationId === 'identify') return [LIMITS.reads]

@@ -24,13 +24,14 @@ export function hooksOf<T>(hooks: T | T[] | undefined): T[] {
 }
 
 /**
- * Operations that are served even under overload: they are cheap, or an owner needs them to take an agent out of service
- * while somebody floods the service.
+ * Operations that are served even under overload: they are cheap, or an owner needs them to take an agent or its delegates
+ * out of service while somebody floods the service.
  */
 const EXEMPT_OPERATIONS = new Set([
   ...['healthz', 'readyz', 'lookup', 'identify', 'statusFeedLatest'],
   ...['revokeAgent', 'suspendAgent', 'changeStatuses', 'revokeAllAgents'],
   ...['contestKeys', 'reportOwnKey', 'signOut'],
+  ...['endOwnDelegations', 'allowDelegation'],
 ])
 
 const LIMITER_BY_OPERATION: Readonly<Record<string, LimiterName>> = {
@@ -40,6 +41,7 @@ const LIMITER_BY_OPERATION: Readonly<Record<string, LimiterName>> = {
   challengeRuntime: 'claims',
   answerRuntime: 'claims',
   renounce: 'claims',
+  endDelegations: 'claims',
   proveDirectory: 'claims',
   rotateKey: 'claims',
   recoverKey: 'claims',

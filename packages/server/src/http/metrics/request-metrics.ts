@@ -26,6 +26,8 @@ export class RequestMetrics {
   readonly verifications = new OutcomeCounter(['verified', 'not_active', 'unavailable'])
   /** Requests for grants whose body is well-formed. */
   readonly grants = new OutcomeCounter(['issued', 'unavailable'])
+  /** By who ended them. */
+  readonly delegationsEnded = new OutcomeCounter(['agent', 'owner'])
   readonly #series = new Map<string, RequestSeries>()
 
   series(route: string, method: string, status: number): RequestSeries {

@@ -79,4 +79,10 @@ export function describeOutcomes(metrics: MetricRegistrar, requests: RequestMetr
     'Requests for grants for authorization servers, by outcome',
     () => requests.grants.counts,
   )
+  metrics.labelledCounter(
+    'countersign_delegations_ended_total',
+    'Agents all of whose delegations were ended, by whom',
+    () => requests.delegationsEnded.counts,
+    'by',
+  )
 }

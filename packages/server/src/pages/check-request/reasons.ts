@@ -94,6 +94,24 @@ export const REASONS: Readonly<Record<SignatureReason, ReasonMeaning>> = {
     check: 'key',
     words: 'The keys of the agent cannot be read at the moment. Try again later.',
   },
+  'delegation-refused': {
+    check: 'key',
+    words:
+      'A delegate signed this request. Sites refuse delegates unless their settings accept them.',
+  },
+  'delegation-invalid': {
+    check: 'key',
+    words: 'A delegate signed this request, and its chain of delegations is invalid.',
+  },
+  'delegation-expired': {
+    check: 'key',
+    words: 'A delegate signed this request, and its delegation has expired.',
+  },
+  'delegation-ended': {
+    check: 'key',
+    words:
+      'A delegate signed this request, and its delegation has ended: the certificate of the agent was replaced or revoked.',
+  },
   algorithm: {
     check: 'signature',
     words: 'alg is not ed25519.',
@@ -114,6 +132,10 @@ export const REASONS: Readonly<Record<SignatureReason, ReasonMeaning>> = {
   revoked: {
     check: 'status',
     words: 'The certificate of this agent is revoked.',
+  },
+  'delegation-limit': {
+    check: 'status',
+    words: 'A delegate signed this request, which is outside its limits.',
   },
   'not-admitted': {
     check: 'status',

@@ -1,3 +1,4 @@
+import type { AgentObject } from '@countersign/protocol'
 import { CopyButton, CopyField, Day, KeyValue } from '@countersign/ui'
 import { grouped, reasonWords } from '../../agents/wording.ts'
 import type { FaceProps } from './certificate-face.tsx'
@@ -29,6 +30,7 @@ export function KeyClause({ context, certificate: { agent, recovery } }: FacePro
         <KeyValue name="Key number">
           {agent.keySequence}, since <Day at={agent.keyChangedAt} exact />
         </KeyValue>
+        <KeyValue name="Delegation">{delegationWords(agent)}</KeyValue>
         {recovery !== null && (
           <KeyValue name="Pending recovery">
             {RECOVERY_WORDS[recovery.reason]}{' '}
@@ -47,6 +49,11 @@ export function KeyClause({ context, certificate: { agent, recovery } }: FacePro
       </dl>
     </Clause>
   )
+}
+
+function delegationWords({ maxDelegationDepth }: AgentObject): string {
+  if (maxDelegationDepth === 0) return 'not allowed'
+  return `up to ${maxDelegationDepth} ${maxDelegationDepth === 1 ? 'level' : 'levels'}`
 }
 
 const RECOVERY_WORDS = {

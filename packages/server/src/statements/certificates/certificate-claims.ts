@@ -41,7 +41,7 @@ export function certificateClaimsOf(
   logged: LoggedKey | null,
 ): Omit<CertificateClaims, 'jti'> {
   const { agent } = view
-  const { keySequence, keyChangedAt } = agent.profile
+  const { keySequence, keyChangedAt, maxDelegationDepth } = agent.profile
   const { grade, policyVersion, verification, changedAt, expiresAt } = evidenceOf(view, now)
   const issuedAt = issuedAtOf(
     Math.max(changedAt, allocatedAt),
@@ -66,6 +66,7 @@ export function certificateClaimsOf(
     keySequence,
     keyChangedAt: timestamp(keyChangedAt),
     did_web: didWebOf(site.host, did),
+    ...(maxDelegationDepth > 0 && { maxDelegationDepth }),
     // Without the checkpoint's time, which changes with each entry.
     ...(logged && { log: { origin: logged.origin, index: logged.index } }),
   }

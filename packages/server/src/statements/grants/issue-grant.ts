@@ -39,7 +39,7 @@ const JTI_BYTES = 16
  * Issues a grant (RFC 7523, draft-carleton-workload-authz-grant) to the agent that signed the request.
  * @param reference the DID or tail in the URL
  * @param received the request as it was received, with its body
- * @throws CodedError UNAUTHENTICATED or INVALID_SIGNATURE; FORBIDDEN if another agent signed it; AGENT_NOT_ACTIVE; CONFLICT if the
+ * @throws CodedError UNAUTHENTICATED or INVALID_SIGNATURE; FORBIDDEN if another agent or a delegate signed it; AGENT_NOT_ACTIVE; CONFLICT if the
  *   owner has assigned the agent to no issuer; VALIDATION_ERROR if the metadata of the authorization server do not match;
  *   RATE_LIMITED; UNAVAILABLE; StorageFailure
  */
@@ -83,6 +83,9 @@ function signatureError(reason: SignatureReason): CodedError {
       'UNAUTHENTICATED',
       'Sign this request with the key of the agent (HTTP Message Signatures).',
     )
+  }
+  if (reason === 'delegation-refused') {
+    return new CodedError('FORBIDDEN', 'A delegated key cannot do this. Ask the agent.')
   }
   if (reason === 'suspended' || reason === 'revoked') return notActive(reason)
   if (reason === 'too-many-requests') {

@@ -1,11 +1,9 @@
-import { createPublicKey, randomBytes, verify } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import {
-  algorithmOf,
   CodedError,
   chainStart,
   type FeedHeadClaims,
   InvalidTokenError,
-  type IssuerJwk,
   parseJws,
   TOKEN_TYPES,
   verifyToken,
@@ -14,6 +12,7 @@ import { chainAt, oldestFeedChange } from '../../agents/changes/feed-change-tabl
 import type { Db } from '../../database/database.ts'
 import { eventsAfter } from '../../database/event-table.ts'
 import type { IssuerKeys } from '../../secrets/issuer-keys/issuer-keys.ts'
+import { verifyWithOwnKey } from '../../secrets/issuer-keys/verify-with-own-key.ts'
 import { seal, unseal } from '../../secrets/seal.ts'
 import type { Pepper } from '../../secrets/secrets.ts'
 import { digestOf } from './status-event-table.ts'
@@ -165,7 +164,7 @@ export class FeedHeads {
       // A cursor may be old: it is verified as of its own time.
       const now = typeof payload.iat === 'number' ? payload.iat : 0
       const expected = { typ: TOKEN_TYPES.feedHead, issuer: baseUrl, keys, now }
-      await verifyToken(cursor, expected, verifyWithJwk)
+      await verifyToken(cursor, expected, verifyWithOwnKey)
       if (!isCursor(payload)) throw new InvalidTokenError('has other claims than a head.')
       return payload
     } catch (error) {
@@ -203,11 +202,4 @@ function isCursor(payload: object): payload is Cursor {
 
 function isCurrent(a: CurrentPosition, b: CurrentPosition): boolean {
   return a.epoch === b.epoch && a.n === b.n && Math.abs(b.asOf - a.asOf) < REUSE_MS
-}
-
-/** Verifies a signature of the service's own. */
-function verifyWithJwk(jwk: IssuerJwk, message: Uint8Array, signature: Uint8Array): boolean {
-  const key = createPublicKey({ key: { ...jwk }, format: 'jwk' })
-  const algorithm = algorithmOf(jwk) === 'EdDSA' ? null : 'sha256'
-  return verify(algorithm, message, { key, dsaEncoding: 'ieee-p1363' }, signature)
 }

@@ -76,7 +76,8 @@ async function entryInTransaction(
     throw new CodedError('AGENT_NOT_ACTIVE', 'This agent is not active.')
   }
   const evidence = await evidenceNow(tx.db, agent, at)
-  const current = { keySequence: agent.key_sequence, ...evidence }
+  const { key_sequence: keySequence, delegation_depth: maxDelegationDepth } = agent
+  const current = { keySequence, maxDelegationDepth, ...evidence }
   if (!isSameState(certified, certifiedAt(current, at))) {
     throw new CodedError(
       'UNAVAILABLE',

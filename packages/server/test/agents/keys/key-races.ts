@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
+import { certificateOf, decodeJws } from '../../../../../test/support/agent-certificates.ts'
 import { type Answer, assertRefused } from '../../../../../test/support/answer.ts'
 import { post } from '../../../../../test/support/ask.ts'
 import { newKey, type TestKey } from '../../../../../test/support/key.ts'
 import {
+  endDelegationsWith,
   renounceBody,
   renounceWith,
   reportWith,
@@ -12,6 +14,7 @@ import {
 } from '../../../../../test/support/key-operations.ts'
 import { type Cleanup, claimAgent, type TestService } from '../../../../../test/support/service.ts'
 import type { SignedInOwner } from '../../../../../test/support/signed-in.ts'
+import { referenceIn } from '../../../../../test/support/status-feed.ts'
 import { changeStatus } from '../../../src/agents/manage/change-status.ts'
 import { eventTypesOf, statusOf } from '../manage/keys.ts'
 import {
@@ -243,6 +246,44 @@ export function keyRaces(
         log.map(({ position }) => position),
         log.map((_, i) => i),
       )
+    })
+
+    test('of 25 ends of delegations, a rotation, a suspension or a revocation at once, one entry at most stays current', async () => {
+      const { read } = service.operator.db
+      for (const [round, other] of ['rotation', 'suspend', 'revoke'].entries()) {
+        const each = await racer(600 + round)
+        const { did, old } = each
+        const own = `${AGENTS}/${did}`
+        const allowed = await owner.send('PUT', `${own}/delegation`, { maxDepth: 2 })
+        assert.equal(allowed.status, 200, allowed.text)
+        await settled(async () => {
+          const { claims } = decodeJws(await certificateOf(service, did))
+          assert.equal(claims.maxDelegationDepth, 2)
+        })
+        const before = referenceIn(await certificateOf(service, did))
+        const end = () => endDelegationsWith(service, did, { old, sequence: 1 })
+        const ends = Array.from({ length: 25 }, (_, i) =>
+          i % 5 === 0 ? () => owner.post(`${own}/delegation/end`) : end,
+        )
+        const change = () => (other === 'rotation' ? rotation(each) : owner.post(`${own}/${other}`))
+        const requests = [...ends.slice(0, 12), change, ...ends.slice(12)]
+        const answers = await Promise.all(requests.map((request) => request()))
+        assert.equal(answers[12]?.status, 200, answers[12]?.text)
+        for (const status of statuses(answers)) {
+          // The key was replaced, or the agent revoked, before.
+          assert.ok([200, 401, 409].includes(status), `${other} ${status}`)
+        }
+        const entries = await read
+          .selectFrom('status_entries')
+          .selectAll()
+          .where('tail', '=', did.slice(-24))
+          .execute()
+        const current = entries.filter(({ is_current }) => is_current === 1)
+        assert.ok(current.length <= 1)
+        for (const entry of entries) assert.ok(entry.is_current === 1 || entry.value === 1)
+        const former = entries.find(({ list, idx }) => list === before.list && idx === before.idx)
+        assert.equal(former?.value, 1, 'every earlier chain is refused')
+      }
     })
 
     test("the operator's suspension stays, whatever happens at the same time", async () => {

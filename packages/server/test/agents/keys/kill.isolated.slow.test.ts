@@ -36,6 +36,7 @@ for (const name of [
   'renounce',
   'finish',
   'report',
+  'end',
 ] satisfies OperationName[]) {
   test(
     `kill -9 between any two statements of an operation leaves all of it or nothing: ${name}`,

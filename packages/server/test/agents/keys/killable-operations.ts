@@ -5,6 +5,9 @@ import { encodeBase64, namingFor, type Tail } from '@countersign/protocol'
 import { insertAgent } from '../../../../../test/support/insert-agent.ts'
 import { addOwner } from '../../../src/accounts/owners/add-owner.ts'
 import { agentByTail } from '../../../src/agents/agent-table.ts'
+import { changeAgent } from '../../../src/agents/changes/change-agent.ts'
+import { openEpoch } from '../../../src/agents/changes/feed-change-table.ts'
+import { allocateEntry } from '../../../src/agents/changes/status-entry-table.ts'
 import { completeRecovery } from '../../../src/agents/keys/complete-recovery.ts'
 import { contest } from '../../../src/agents/keys/contest.ts'
 import { insertRecovery, keysOfAgent } from '../../../src/agents/keys/key-table.ts'
@@ -13,12 +16,14 @@ import { REVOKE_RENOUNCED, renounce, revokeRenounced } from '../../../src/agents
 import { reportByKey } from '../../../src/agents/keys/report-key.ts'
 import { rotate } from '../../../src/agents/keys/rotate.ts'
 import type { KeyOperationDeps } from '../../../src/agents/keys/signed-operation.ts'
+import { endDelegations } from '../../../src/agents/manage/delegation.ts'
 import { hashToken } from '../../../src/base/hash-token.ts'
 import { siteOf } from '../../../src/base/site.ts'
 import type { Database, Tx } from '../../../src/database/database.ts'
 import { appendAgentEvent } from '../../../src/database/event-table.ts'
 import { takeJob } from '../../../src/database/jobs/job-table.ts'
 import { openDatabase } from '../../../src/database/open-database.ts'
+import { OutcomeCounter } from '../../../src/http/metrics/outcome-counter.ts'
 import { loadPepper, type Pepper } from '../../../src/secrets/secrets.ts'
 import { EFFECTS } from '../../../src/service/effects.ts'
 
@@ -31,7 +36,7 @@ export interface Setup {
 
 export type OperationName =
   | ('rotate' | 'contest' | 'redeem' | 'complete')
-  | ('renounce' | 'finish' | 'report')
+  | ('renounce' | 'finish' | 'report' | 'end')
 
 const TAIL = '1'.repeat(24) as Tail
 const NOW = 1_800_000_000_000
@@ -77,6 +82,29 @@ export async function prepare({ db, pepper, deps }: Setup, name: OperationName):
   await db.write((tx) => startRecovery(tx))
   if (name === 'finish' || name === 'report') await renounceWith(deps)
   if (name === 'complete') await redeem(deps)
+  if (name === 'end') await allowDelegation(db)
+}
+
+/** The agent may delegate, and has a certificate. */
+async function allowDelegation(db: Database): Promise<void> {
+  await openEpoch(db)
+  await db.write(async (tx) => {
+    const change = {
+      type: 'agent.delegation_changed',
+      maxDepth: 2,
+      by: 'owner',
+      isSilent: true,
+    } as const
+    await changeAgent(tx, TAIL, change, NOW)
+    const verification = { identityMethod: null, assurance: null }
+    const certified = {
+      keySequence: 2,
+      grade: 'C',
+      maxDelegationDepth: 2,
+      ...verification,
+    } as const
+    await allocateEntry(tx, TAIL, certified, NOW)
+  })
 }
 
 async function startRecovery(tx: Tx): Promise<void> {
@@ -150,6 +178,15 @@ export async function operate({ db, deps }: Setup, name: OperationName): Promise
     await reportByKey(deps, TAIL, { sequence: 2, issuedAt, signature: SIGNATURE })
     return
   }
+  if (name === 'end') {
+    const metrics = { delegationsEnded: new OutcomeCounter([]) }
+    await endDelegations({ ...deps, metrics }, TAIL, {
+      sequence: 2,
+      issuedAt,
+      signature: SIGNATURE,
+    })
+    return
+  }
   const agent = await agentByTail(db.read, TAIL)
   const request = { sequence: 1, reason: 'key_compromised' } as const
   await contest({ ...deps, randomBytes } as never, agent?.owner_id ?? 0, TAIL, request)
@@ -163,6 +200,9 @@ export async function stateOf({ db }: Setup): Promise<string> {
     await db.read.selectFrom('key_recoveries').selectAll().execute(),
     await db.read.selectFrom('jobs').selectAll().orderBy('id').execute(),
     await db.read.selectFrom('events').selectAll().orderBy('seq').execute(),
+    await db.read.selectFrom('status_entries').selectAll().orderBy('changed_seq').execute(),
+    await db.read.selectFrom('feed_changes').selectAll().orderBy('n').execute(),
+    await db.read.selectFrom('notifications').select('kind').execute(),
   ]
   return JSON.stringify([agents, keys, ...tables])
 }

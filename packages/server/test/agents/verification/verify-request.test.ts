@@ -96,6 +96,7 @@ test('a signed request is verified and names its agent', async () => {
     // A signature is valid for 60 seconds, and clocks may differ by 30.
     replayUntil: new Date(createdAt + 90_000).toISOString(),
     digest: 'none',
+    delegation: null,
   })
   assert.match(replayKey ?? '', /^[\w-]{43}$/)
   const identified = await received({ headers: [['ServiceID', did]] })

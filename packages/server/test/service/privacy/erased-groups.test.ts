@@ -102,6 +102,12 @@ test('the agents of accounts that were erased on one day have nothing in common 
     now += 1000 + randomInt(60_000)
   })
   await untilLogged(service, agents.length)
+  for (const { did, owner } of agents) {
+    const { send } = await signIn(service, owner, now)
+    const maxDepth = owner % 4
+    const answer = await send('PUT', `/api/account/agents/${did}/delegation`, { maxDepth })
+    assert.equal(answer.status, 200, answer.text)
+  }
   now = (Math.floor(now / DAY_MS) + 1) * DAY_MS
   const erased = owners.slice(0, ERASED)
   for (const id of erased) {

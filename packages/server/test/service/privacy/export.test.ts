@@ -27,6 +27,8 @@ test('the export contains everything about the owner, and nothing about others',
   const did = await claimAgent(service, owner.ownerId, key, 'my label')
   const theirs = await claimAgent(service, stranger.ownerId, newKey(), 'their label')
   await editAgent(owner, did, { displayName: 'Desk' })
+  const allowed = await owner.send('PUT', `${AGENTS}/${did}/delegation`, { maxDepth: 2 })
+  assert.equal(allowed.status, 200, allowed.text)
   const png = await sharp({ create: { width: 9, height: 9, channels: 3, background: 'red' } })
     .png()
     .toBuffer()
@@ -91,8 +93,9 @@ test('the export contains everything about the owner, and nothing about others',
   assert.deepEqual([agent?.agentId, agent?.publicKey], ['my label', key.publicKey])
   assert.deepEqual(
     agent?.history.map(({ type }) => type),
-    ['agent.updated', 'agent.updated', 'agent.claimed'],
+    ['agent.updated', 'agent.delegation_changed', 'agent.updated', 'agent.claimed'],
   )
+  assert.equal(agent?.maxDelegationDepth, 2)
   const picture = await fetch(`${service.url}/api/agents/${did}/avatar.webp`)
   assert.equal(agent?.avatar, Buffer.from(await picture.arrayBuffer()).toString('base64'))
   for (const foreign of ['grace', theirs, 'their label']) {

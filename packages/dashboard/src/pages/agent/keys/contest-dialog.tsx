@@ -1,7 +1,8 @@
 import type { AgentKeys, ContestReason, ContestRequest } from '@countersign/protocol'
-import { type ReactNode, useEffect, useId, useState } from 'react'
+import { useEffect, useState } from 'react'
 import { pathOf } from '../../../agents/queries.ts'
 import { send } from '../../../api/client.ts'
+import { Choice } from '../../../components/choice.tsx'
 import { ConfirmDialog } from '../../../components/dialog.tsx'
 import { SelectField } from '../../../components/field.tsx'
 import { useRecentSignIn } from '../../../components/recent-sign-in.tsx'
@@ -86,37 +87,5 @@ export function ContestDialog({
         A burned key verifies nowhere, and nobody can claim it again. You cannot undo this.
       </p>
     </ConfirmDialog>
-  )
-}
-
-interface ChoiceProps {
-  readonly isChosen: boolean
-  readonly onChoose: () => void
-  readonly label: string
-  /** The effects. */
-  readonly children: ReactNode
-}
-
-function Choice({ isChosen, onChoose, label, children }: ChoiceProps) {
-  const id = useId()
-  return (
-    <label className="flex cursor-pointer items-start gap-3 py-2">
-      <input
-        type="radio"
-        checked={isChosen}
-        onChange={onChoose}
-        aria-labelledby={`${id}-label`}
-        aria-describedby={`${id}-effects`}
-        className="mt-1 size-4.5 shrink-0 accent-accent"
-      />
-      <span className="min-w-0">
-        <span id={`${id}-label`} className="block font-medium">
-          {label}
-        </span>
-        <span id={`${id}-effects`} className="block text-pretty text-soft text-sm">
-          {children}
-        </span>
-      </span>
-    </label>
   )
 }

@@ -29,6 +29,8 @@ create table agents (
   key_thumbprint ${bytes} not null,
   directory_proof ${text},
   key_changed_by ${text},
+  delegation_depth integer not null default 0,
+  constraint agents_delegation_depth check (delegation_depth between 0 and 3),
   constraint agents_status_time check (status_time in ('exact', 'day')),
   constraint agents_pair unique (public_key, agent_id, pair_slot)
 );

@@ -39,11 +39,13 @@ create table status_entries (
   grade ${text} not null,
   identity_method ${text},
   assurance ${text},
+  delegation_depth integer not null default 0,
   value integer not null,
   is_current integer not null,
   changed_seq ${id} not null,
   allocated_at bigint not null,
   constraint status_entries_pk primary key (list, idx),
+  constraint status_entries_delegation_depth check (delegation_depth between 0 and 3),
   constraint status_entries_value check (value in (0, 1, 2)),
   constraint status_entries_current check (is_current in (0, 1))
 );

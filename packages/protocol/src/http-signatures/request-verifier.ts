@@ -1,0 +1,99 @@
+import { MAX_DELEGATION_SECONDS, MAX_HOPS } from '../delegation/format.ts'
+import { readDelegation, refuseRoot, verifyDelegation } from '../delegation/verify-delegation.ts'
+import { ProvenChains, type VerifyBytes } from '../delegation/verify-hops.ts'
+import { headerFields } from './raw-request.ts'
+import type {
+  DelegationPolicy,
+  KeyLookup,
+  NonceStore,
+  ProvenKey,
+  RawRequest,
+  RootLookup,
+  SignatureResult,
+  UnverifiedResult,
+} from './signed-request-types.ts'
+import {
+  checkReplayAndBody,
+  type ExpectedSignatures,
+  type ParsedSignature,
+  refuseSignature,
+  signatureReader,
+  type VerifiedSignature,
+  verifyWithKey,
+} from './verify-request.ts'
+
+/** Which chains of delegations a verifier accepts, and how it verifies their certificates. */
+export interface DelegationOptions extends DelegationPolicy {
+  readonly findRoot: RootLookup
+  /** Shared by verifiers that live shorter. Default: those of this verifier. */
+  readonly proven?: ProvenChains | undefined
+}
+
+/** Options of `requestVerifier`. */
+export interface RequestVerifierOptions extends ExpectedSignatures {
+  readonly findKey: KeyLookup
+  readonly verifySignature: VerifyBytes
+  /** Null: the caller detects replays itself, and no nonce is recorded. */
+  readonly nonces: NonceStore | null
+  /** Default: null, every request with a chain of delegations is refused. */
+  readonly delegation?: DelegationOptions | null | undefined
+  /** The site's policy, asked before the nonce is recorded. Default: everyone. */
+  readonly admit?: ((key: ProvenKey) => boolean | Promise<boolean>) | undefined
+}
+
+/** Verifies the signature of a request. */
+export type RequestVerifier = (request: RawRequest) => Promise<SignatureResult>
+
+/**
+ * Creates a verifier of Web Bot Auth signatures (RFC 9421, draft-ietf-webbotauth-httpsig-protocol), by agents and, if `delegation` says so,
+ * by keys that they have delegated to. It uses no network, clock or store but those of its options.
+ * @throws RangeError if an audience is not an origin, or a number in `delegation` is out of its range
+ */
+export function requestVerifier(options: RequestVerifierOptions): RequestVerifier {
+  const { findKey, verifySignature, nonces, delegation = null, admit = () => true } = options
+  if (delegation !== null) assertDelegationPolicy(delegation)
+  const proven = delegation?.proven ?? new ProvenChains()
+  const read = signatureReader(options)
+
+  const prove = async (
+    signature: ParsedSignature,
+  ): Promise<VerifiedSignature | UnverifiedResult> => {
+    const key = await findKey(signature)
+    return typeof key === 'string'
+      ? refuseSignature(signature, key)
+      : verifyWithKey(signature, key, verifySignature)
+  }
+  const proveDelegated = async (
+    signature: ParsedSignature,
+  ): Promise<VerifiedSignature | UnverifiedResult> => {
+    const delegated = readDelegation(signature, delegation, proven)
+    if ('verdict' in delegated || delegation === null) return delegated as UnverifiedResult
+    const key = await delegation.findRoot(delegated.root)
+    return typeof key === 'string'
+      ? refuseRoot(delegated, key)
+      : verifyDelegation(delegated, key, { verify: verifySignature, proven })
+  }
+
+  return async (request) => {
+    const signature = read(request, headerFields(request.headers))
+    if ('verdict' in signature) return signature
+    const verified = await (signature.chain === null ? prove(signature) : proveDelegated(signature))
+    if ('verdict' in verified) return verified
+    const { key, keyid, signatureAgent, known } = verified
+    const admitted = { ...key, keyid, signatureAgent, delegation: known.delegation }
+    if (!(await admit(admitted))) return refuseSignature(verified, 'not-admitted')
+    return checkReplayAndBody(verified, nonces)
+  }
+}
+
+/** @throws RangeError: with NaN or Infinity in it, a policy would accept what nobody meant */
+export function assertDelegationPolicy({ maxDepth, maxSeconds, mcp }: DelegationPolicy): void {
+  const isUpTo = (value: number, most: number) =>
+    Number.isInteger(value) && value >= 1 && value <= most
+  if (isUpTo(maxDepth, MAX_HOPS) && isUpTo(maxSeconds, MAX_DELEGATION_SECONDS)) {
+    if (typeof mcp === 'boolean') return
+  }
+  throw new RangeError(
+    `delegation has maxDepth (1 to ${MAX_HOPS}), maxSeconds (1 to ${MAX_DELEGATION_SECONDS}) and mcp (a boolean)`,
+  )
+}

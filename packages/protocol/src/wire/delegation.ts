@@ -1,0 +1,67 @@
+import { type Static, Type } from 'typebox'
+import { MAX_HOPS } from '../delegation/format.ts'
+import type { Naming } from '../naming.ts'
+import { did, issuedAt, keySequence, signature, timestamp } from './formats.ts'
+import { nullable } from './nullable.ts'
+
+/** How many hops a chain of an agent may have. */
+export const maxDelegationDepth = () =>
+  Type.Integer({
+    minimum: 0,
+    maximum: MAX_HOPS,
+    description: 'how many hops a chain of the agent may have; 0: it may not delegate',
+  })
+
+/** `POST /api/v1/agent/{agent}/delegation/end` */
+export const endDelegationsRequestSchema = () =>
+  Type.Object(
+    {
+      sequence: keySequence('the number of the current key: keySequence of the agent object'),
+      issuedAt: issuedAt(),
+      signature: signature(),
+    },
+    { additionalProperties: false },
+  )
+
+export type EndDelegationsRequest = Static<ReturnType<typeof endDelegationsRequestSchema>>
+
+const endedAt = () =>
+  nullable({
+    ...timestamp(),
+    description:
+      'every chain under a certificate from before this time is refused; null: the agent may not delegate, so nothing ended',
+  })
+
+/** The answer to an agent that has ended all delegations. */
+export const delegationsEndedSchema = (naming: Naming) =>
+  Type.Object(
+    { [naming.didField]: did(naming), endedAt: endedAt() },
+    { description: 'The delegations of the agent have ended' },
+  )
+
+export type DelegationsEnded = Static<ReturnType<typeof delegationsEndedSchema>>
+
+/** `POST /api/account/agents/{agent}/delegation/end` */
+export const ownDelegationsEndedSchema = () =>
+  Type.Object({ endedAt: endedAt() }, { description: 'The delegations of the agent have ended' })
+
+export type OwnDelegationsEnded = Static<ReturnType<typeof ownDelegationsEndedSchema>>
+
+/** `PUT /api/account/agents/{agent}/delegation` */
+export const delegationRequestSchema = () =>
+  Type.Object({ maxDepth: maxDelegationDepth() }, { additionalProperties: false })
+
+/** What an owner allows an agent. */
+export const delegationPermissionSchema = () =>
+  Type.Object(
+    {
+      maxDepth: maxDelegationDepth(),
+      changedAt: nullable({
+        ...timestamp(),
+        description: 'the time of this change; null: it was the same before',
+      }),
+    },
+    { description: 'How far the agent may delegate' },
+  )
+
+export type DelegationPermission = Static<ReturnType<typeof delegationPermissionSchema>>

@@ -1,0 +1,20 @@
+import { AGENT_ID_PATTERN, type ClaimToken, isClaimToken, type Naming } from '@countersign/protocol'
+import { CountersignError } from './errors.ts'
+
+/** @throws CountersignError INVALID_ARGUMENT unless both can be sent */
+export function assertClaim(
+  naming: Naming,
+  token: string,
+  agentId: string,
+): asserts token is ClaimToken {
+  if (!isClaimToken(naming, token)) {
+    throw new CountersignError(
+      'INVALID_ARGUMENT',
+      `A claim token of this service is ${naming.tokenPrefix} and 32 hexadecimal characters. An agent whose key has a certificate needs none: leave out the claim, or call whoami().`,
+    )
+  }
+  if (!AGENT_ID_PATTERN.test(agentId)) {
+    const message = 'An agentId is a label of 1 to 128 characters without control characters.'
+    throw new CountersignError('INVALID_ARGUMENT', message)
+  }
+}

@@ -1,0 +1,26 @@
+import { keyThumbprint, readRoot } from '@countersign/protocol'
+import { CountersignError } from '../errors.ts'
+import type { Signer } from '../keys/signer.ts'
+import type { CallOptions } from '../options.ts'
+import type { Registry } from '../registry.ts'
+import type { DelegationSource } from './sign-delegation.ts'
+
+/**
+ * The agent's own certificate, as the service issues it now.
+ * @throws CountersignError AGENT_NOT_ACTIVE, PROTOCOL; UNUSABLE_KEY if it is for another key
+ */
+export async function certifiedSource(
+  registry: Registry,
+  did: string,
+  signer: Signer,
+  { signal }: Pick<CallOptions, 'signal'>,
+): Promise<DelegationSource> {
+  const token = await registry.certificate(did, { fresh: true, staleIfErrorMs: 0, signal })
+  const before = token.replace(/~$/, '')
+  const root = readRoot(before)
+  if (root === null) throw new CountersignError('PROTOCOL', 'The service issued no certificate.')
+  if (root.keyid !== keyThumbprint(signer.publicKey)) {
+    throw new CountersignError('UNUSABLE_KEY', `${did} has another key than this agent.`)
+  }
+  return { before, limits: null, maxDepth: root.maxDepth, expiresAt: root.expiresAt, signer }
+}
