@@ -18,6 +18,7 @@ export const ANONYMOUS: AnonymousCaller = { kind: 'none' }
 export const UNREADABLE: AnonymousCaller = { kind: 'unreadable' }
 export const CONFLICT: AnonymousCaller = { kind: 'conflict' }
 export const SESSION_ENDED: Caller = { kind: 'session-ended' }
+export const DELEGATION_UNPROVEN: Caller = { kind: 'delegation-unproven' }
 
 const MAX_REMEMBERED = 1_000
 

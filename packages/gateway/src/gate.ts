@@ -11,6 +11,7 @@ import {
   type AnonymousCaller,
   type AnonymousKind,
   CONFLICT,
+  DELEGATION_UNPROVEN,
   hasEnded,
   Identifications,
   isBefore,
@@ -45,7 +46,8 @@ import { type ReadOptions, readOptions, reportMissingStore } from './read-option
 import { addressOf, limitKey } from './request/address-key.ts'
 import type { GatewayRequest } from './request/gateway-request.ts'
 import { identityHeaderMatcher } from './request/identity-headers.ts'
-import { NO_AUDIENCE, Signatures, type Signer, type SignerKey } from './signatures.ts'
+import { carriesChain, NO_AUDIENCE, Signatures } from './signatures.ts'
+import type { Signer, SignerKey } from './signer-keys.ts'
 import { TokenBuckets } from './token-buckets.ts'
 
 /** What an adapter adds to the options of a gateway. */
@@ -188,7 +190,7 @@ export class Gate {
   }
 
   /**
-   * A signed request, step by step: parse, certificate or lookup, key and signature, log and policy, nonce and body, decision. The nonces
+   * A signed request, step by step: parse, key and signature, log and policy, nonce and body, decision. The nonces
    * of those whom the policy refuses are not recorded.
    */
   async #decideSigned(
@@ -205,19 +207,15 @@ export class Gate {
     const signature = signatures.read(request.raw())
     if ('verdict' in signature) return unproven(signature)
 
-    const found = await signatures.findKey(signature)
-    if ('fault' in found) {
-      const { fault, certificateFault } = found
-      return unproven(refuseSignature(signature, fault), { certificateFault })
-    }
-    const proven = await signatures.verify(signature, found.key)
-    if ('verdict' in proven) return unproven(proven)
+    const found = await signatures.prove(signature)
+    if ('result' in found) return unproven(found.result, found)
 
+    const { proven } = found
     const outcome = await this.#outcomeFor(ruleIndex, found.signer, found)
     const isAdmitted = outcome.decision.admitted
     const result = isAdmitted
       ? await signatures.accept(proven, request.readBody)
-      : refuseSignature(proven, 'not-admitted')
+      : refuseSignature(proven, notAdmitted(outcome))
     if (isAdmitted && result.verdict !== 'verified') {
       return unproven(result, { retryAfterSeconds: signatures.retryAfterSeconds(proven) })
     }
@@ -260,13 +258,19 @@ export class Gate {
     }: Unproven & { readonly result: UnverifiedResult },
   ): Promise<Outcome> {
     if (result.verdict === 'unverified' && certificateFault === null) {
-      const outcome = await this.#decideByRules(request, ruleIndex, session)
+      const outcome = this.#carriesChain(request)
+        ? this.#evaluate(ruleIndex, DELEGATION_UNPROVEN, null, null)
+        : await this.#decideByRules(request, ruleIndex, session)
       return unverifiedOutcome(this, outcome, result, retryAfterSeconds)
     }
-    const status = result.status === 400 || result.status === 403 ? result.status : 401
-    const caller: Caller =
-      certificateFault === null ? { kind: 'signature-invalid', status } : { kind: certificateFault }
+    const caller = certificateFault === null ? refusedCaller(result) : { kind: certificateFault }
     return signedOutcome(this, this.#evaluate(ruleIndex, caller, null, null), result)
+  }
+
+  /** A chain counts only with the signature: without it, neither a session nor the header admits the request. */
+  #carriesChain(request: GatewayRequest): boolean {
+    const namings = [this.naming, ...this.#trusted.map(({ naming }) => naming)]
+    return carriesChain(request.raw(), namings)
   }
 
   /** @param session a valid session, if any */
@@ -382,10 +386,25 @@ export class Gate {
     return outcome
   }
 
-  #failureOutcome({ method, target }: GatewayRequest): Outcome {
-    const rules = this.#routes.rulesAt(this.#routes.find(method, target))
-    return outcomeOf(this, ANONYMOUS, strictest(rules.map(failureVerdict)), null)
+  #failureOutcome(request: GatewayRequest): Outcome {
+    const rules = this.#routes.rulesAt(this.#routes.find(request.method, request.target))
+    const isDelegated = request.signed && this.#carriesChain(request)
+    const verdicts = rules.map((each) => failureVerdict(isDelegated ? UNREACHABLE_DENY : each))
+    return outcomeOf(this, ANONYMOUS, strictest(verdicts), null)
   }
+}
+
+/** No rule rescues a chain of delegations. */
+const UNREACHABLE_DENY = { unreachable: 'deny' } as const
+
+function refusedCaller({ reason, status }: UnverifiedResult): Caller {
+  if (reason === 'delegation-refused' || reason === 'delegation-limit') return { kind: reason }
+  return { kind: 'signature-invalid', status: status === 400 || status === 403 ? status : 401 }
+}
+
+/** Why the signature of a proven signer is not accepted. */
+function notAdmitted({ decision }: Outcome): 'delegation-refused' | 'not-admitted' {
+  return decision.reasons[0].code === 'delegation-refused' ? 'delegation-refused' : 'not-admitted'
 }
 
 const PROOFS: readonly Proof[] = ['none', 'session', 'signature']

@@ -5,10 +5,13 @@ import type { NamingOptions, NonceStore, Registry } from '@countersign/sdk'
  * another.
  */
 export type RegistryClient = Pick<Registry, 'service' | 'naming' | 'lookup' | 'grade' | 'agent'> &
-  Partial<LogClient>
+  Partial<LogClient & CertificateClient>
 
 /** What a policy with `requireLogged` needs besides. */
 export type LogClient = Pick<Registry, 'logProof'>
+
+/** What chains of delegations need besides, unless their issuer is in the policy's `trust`: without it, they are refused. */
+export type CertificateClient = Pick<Registry, 'verifyCertificate'>
 
 import type { Decision } from './decision/decision.ts'
 import type { PolicyInput } from './policy/policy.ts'

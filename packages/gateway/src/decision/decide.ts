@@ -1,4 +1,10 @@
-import type { Naming, SignatureResult, UnverifiedResult } from '@countersign/protocol'
+import {
+  type Delegation,
+  isAcceptedBy,
+  type Naming,
+  type SignatureResult,
+  type UnverifiedResult,
+} from '@countersign/protocol'
 import type { Grade } from '@countersign/sdk'
 import type { Level, Mode, Policy, Rules } from '../policy/policy.ts'
 import { type ForwardedHeaders, forwardedHeaders } from '../request/identity-headers.ts'
@@ -27,7 +33,15 @@ export type Caller =
   | { readonly kind: 'session-ended' }
   /** The certificate that it sent with its signature does not count. */
   | { readonly kind: CertificateFault }
-  | { readonly kind: 'named'; readonly did: string; readonly proof: Proof }
+  /** It sent a chain of delegations that the gateway cannot accept, that does not allow the request, or whose signature is not proven. */
+  | { readonly kind: 'delegation-refused' | 'delegation-limit' | 'delegation-unproven' }
+  | {
+      readonly kind: 'named'
+      readonly did: string
+      readonly proof: Proof
+      /** The proven chain of a delegate of this agent. Absent for the agent itself. */
+      readonly delegation?: Delegation | undefined
+    }
 
 /** The result of looking an agent up. `agent` is null if the service does not know it. */
 export type LookupResult =
@@ -54,7 +68,7 @@ export interface Verdict {
 
 /**
  * Evaluates the rules. A pure function that never throws.
- * The order: identification (callers without a DID are decided by their level alone), deny list, reachability of the service, existence of the agent, status, proof of
+ * The order: identification (callers without a DID are decided by their level alone), deny list, delegation, reachability of the service, existence of the agent, status, proof of
  * possession, age of the key, transparency log, allow list, grade, level.
  * @param header the name of the identification header, used in messages
  * @param result null if the request names no agent
@@ -82,6 +96,12 @@ export function decide(
   if (isCertificateFault(caller.kind)) {
     return deny(customRefusal(rules, 401), [reason(caller.kind)])
   }
+  if (caller.kind === 'delegation-unproven') {
+    return deny(customRefusal(rules, 401), [reason(caller.kind)])
+  }
+  if (caller.kind === 'delegation-refused' || caller.kind === 'delegation-limit') {
+    return deny(customRefusal(rules, 403), [reason(caller.kind)])
+  }
   if (caller.kind !== 'named') {
     const code = `identification-${caller.kind}` as const
     return byLevel(rules, 'unknown', 401, [reason(code, header)])
@@ -90,6 +110,9 @@ export function decide(
   const proven = caller.proof !== 'none'
   if (rules.deny.includes(caller.did))
     return deny(customRefusal(rules, 403), [reason('deny-list'), proof])
+  if (!acceptsDelegation(rules, caller.delegation)) {
+    return deny(customRefusal(rules, 403), [reason('delegation-refused'), proof])
+  }
   if (result?.kind === 'answered') {
     return decideForAgent(rules, proven, result.agent, [proof])
   }
@@ -107,6 +130,11 @@ export function decide(
   return deny(UNAVAILABLE, reasons)
 }
 
+function acceptsDelegation({ delegation: policy }: Rules, delegation?: Delegation): boolean {
+  if (delegation === undefined) return true
+  return policy !== null && isAcceptedBy(policy, delegation.hops)
+}
+
 function isCertificateFault(kind: Caller['kind']): kind is CertificateFault {
   return kind.startsWith('certificate-')
 }
@@ -117,7 +145,7 @@ function proofReason(proof: Proof, header: string): Reason {
 }
 
 /** The verdict if the gateway itself fails: the same as for an unreachable service without a cached answer. */
-export function failureVerdict({ unreachable }: Rules): Verdict {
+export function failureVerdict({ unreachable }: Pick<Rules, 'unreachable'>): Verdict {
   const reasons = [reason('gateway-failed')] as const
   if (unreachable === 'flag' || unreachable === 'allow') {
     return { ...EMPTY_VERDICT, action: unreachable, reasons }
@@ -274,7 +302,15 @@ export function outcomeOf(
     proofOfPossession: (named?.proof ?? 'none') !== 'none',
     signature: null,
     directory: caller.kind === 'directory' ? caller.url : null,
+    delegation: delegateOf(named?.delegation),
   })
+}
+
+/** @param delegation proven */
+function delegateOf({ keyid, depth, hops }: Partial<Delegation> = {}): Decision['delegation'] {
+  const last = hops?.at(-1)
+  if (!keyid || depth === undefined || last === undefined) return null
+  return Object.freeze({ keyid, depth, expiresAt: last.expiresAt })
 }
 
 /** Turns an outcome into a refusal with status 429. @param seconds until the next request is allowed */
@@ -342,7 +378,11 @@ export function unverifiedOutcome(
   })
 }
 
-const NEEDS_PROOF: readonly ReasonCode[] = ['no-identification', 'proof-required']
+const NEEDS_PROOF: readonly ReasonCode[] = [
+  'no-identification',
+  'proof-required',
+  'delegation-unproven',
+]
 
 function isAdmitted(mode: Mode, action: Decision['action']): boolean {
   return mode === 'shadow' || action !== 'deny'
