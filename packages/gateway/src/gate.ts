@@ -8,7 +8,6 @@ import { type KeyDirectories, keyDirectories, memoryNonceStore } from '@counters
 import { AgentCache } from './agent-cache.ts'
 import {
   ANONYMOUS,
-  type AnonymousCaller,
   type AnonymousKind,
   CONFLICT,
   DELEGATION_UNPROVEN,
@@ -16,26 +15,28 @@ import {
   Identifications,
   isBefore,
   type NamedCaller,
+  refusedCaller,
   SESSION_ENDED,
   type SessionCaller,
   sessionOf,
-  UNREADABLE,
 } from './callers.ts'
 import {
   type Caller,
   decide,
   failureVerdict,
   type LookupResult,
-  type Outcome,
-  outcomeOf,
   PREFLIGHT,
-  rateLimitedOutcome,
-  signedOutcome,
   strictest,
-  unverifiedOutcome,
   type Verdict,
 } from './decision/decide.ts'
 import type { Basis, CertificateFault, Proof } from './decision/decision.ts'
+import {
+  type Outcome,
+  outcomeOf,
+  rateLimitedOutcome,
+  signedOutcome,
+  unverifiedOutcome,
+} from './decision/outcome.ts'
 import { type AcceptedProofs, varyHeader } from './denial.ts'
 import { type TrustedIssuer, trustedIssuers } from './issuers/trusted-issuers.ts'
 import { isLogFinal, type LoggedKeys, loggedKeysFor } from './logged-keys.ts'
@@ -215,7 +216,7 @@ export class Gate {
     const isAdmitted = outcome.decision.admitted
     const result = isAdmitted
       ? await signatures.accept(proven, request.readBody)
-      : refuseSignature(proven, notAdmitted(outcome))
+      : refuseSignature(proven, isDelegateRefused(outcome) ? 'delegation-refused' : 'not-admitted')
     if (isAdmitted && result.verdict !== 'verified') {
       return unproven(result, { retryAfterSeconds: signatures.retryAfterSeconds(proven) })
     }
@@ -279,7 +280,7 @@ export class Gate {
     ruleIndex: number | null,
     session: SessionCaller | null,
   ): Outcome | Promise<Outcome> {
-    const caller = this.#callerOf(request.identification, session)
+    const caller = this.#identifications.callerOf(request.identification, session)
     const slot = this.#slotOf(ruleIndex)
     if (caller.kind !== 'named') {
       const outcomes = this.#anonymousOutcomes[caller.kind]
@@ -333,17 +334,6 @@ export class Gate {
     return this.#logged.complete(result, { rules: this.#routes.rulesAt(ruleIndex), caller, issuer })
   }
 
-  #callerOf(
-    identification: string | null,
-    session: SessionCaller | null,
-  ): NamedCaller | SessionCaller | AnonymousCaller {
-    if (identification === null) return session ?? ANONYMOUS
-    const named = this.#identifications.parse(identification)
-    if (named === null) return UNREADABLE
-    if (session === null) return named
-    return session.did === named.did ? session : CONFLICT
-  }
-
   #evaluate(
     ruleIndex: number | null,
     caller: Caller,
@@ -389,23 +379,15 @@ export class Gate {
   #failureOutcome(request: GatewayRequest): Outcome {
     const rules = this.#routes.rulesAt(this.#routes.find(request.method, request.target))
     const isDelegated = request.signed && this.#carriesChain(request)
-    const verdicts = rules.map((each) => failureVerdict(isDelegated ? UNREACHABLE_DENY : each))
+    const verdicts = rules.map((each) =>
+      failureVerdict(isDelegated ? { unreachable: 'deny' } : each),
+    )
     return outcomeOf(this, ANONYMOUS, strictest(verdicts), null)
   }
 }
 
-/** No rule rescues a chain of delegations. */
-const UNREACHABLE_DENY = { unreachable: 'deny' } as const
-
-function refusedCaller({ reason, status }: UnverifiedResult): Caller {
-  if (reason === 'delegation-refused' || reason === 'delegation-limit') return { kind: reason }
-  return { kind: 'signature-invalid', status: status === 400 || status === 403 ? status : 401 }
-}
-
-/** Why the signature of a proven signer is not accepted. */
-function notAdmitted({ decision }: Outcome): 'delegation-refused' | 'not-admitted' {
-  return decision.reasons[0].code === 'delegation-refused' ? 'delegation-refused' : 'not-admitted'
-}
+const isDelegateRefused = ({ decision }: Outcome) =>
+  decision.reasons[0].code === 'delegation-refused'
 
 const PROOFS: readonly Proof[] = ['none', 'session', 'signature']
 

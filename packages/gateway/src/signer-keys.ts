@@ -13,8 +13,9 @@ import {
 import type { CountersignError, KeyDirectories, VerifiedCertificate } from '@countersign/sdk'
 import type { AgentCache, CacheEntry } from './agent-cache.ts'
 import { BoundedMap } from './bounded-map.ts'
-import type { Caller, LookupResult, Outcome } from './decision/decide.ts'
+import type { Caller, LookupResult } from './decision/decide.ts'
 import type { AgentData, Basis, CertificateFault } from './decision/decision.ts'
+import type { Outcome } from './decision/outcome.ts'
 import type { TrustedIssuer } from './issuers/trusted-issuers.ts'
 import type { CertificateClient } from './options.ts'
 import { withTimeLimit } from './time-limit.ts'
@@ -224,10 +225,7 @@ export class SignerKeys {
   }
 
   /** Null if the service has to be asked, also if the agent may have another key since: once in REFRESH_MS. */
-  #cachedAnswer(
-    did: string,
-    isCurrent: (agent: AgentData) => boolean,
-  ): CacheEntry<Outcome> | null {
+  #cachedAnswer(did: string, isCurrent: (agent: AgentData) => boolean): CacheEntry<Outcome> | null {
     const { agents, now } = this.#options
     const cached = agents.getFresh(did)
     if (cached === undefined) return null
@@ -281,10 +279,7 @@ function agentKey(
   return { key, signer: { kind: 'named', did, proof: 'signature' }, lookup, basis, derived }
 }
 
-function missing(
-  fault: RootFault,
-  certificateFault: CertificateFault | null = null,
-): MissingKey {
+function missing(fault: RootFault, certificateFault: CertificateFault | null = null): MissingKey {
   return { fault, certificateFault }
 }
 

@@ -23,6 +23,7 @@ import {
 import {
   boolean,
   did,
+  integerBetween,
   listOf,
   nullable,
   numberBetween,
@@ -165,7 +166,11 @@ const delegation: Reader<DelegationPolicy> = Object.assign(
     }
     return {
       maxDepth: integerBetween(1, MAX_HOPS)(maxDepth, `${place}.maxDepth`, context),
-      maxSeconds: integerBetween(1, MAX_DELEGATION_SECONDS)(maxSeconds, `${place}.maxSeconds`, context),
+      maxSeconds: integerBetween(1, MAX_DELEGATION_SECONDS)(
+        maxSeconds,
+        `${place}.maxSeconds`,
+        context,
+      ),
       mcp: boolean(mcp, `${place}.mcp`, context),
     } as DelegationPolicy
   },
