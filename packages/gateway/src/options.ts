@@ -1,4 +1,4 @@
-import type { NamingOptions, NonceStore, Registry } from '@countersign/sdk'
+import type { NamingOptions, NonceStore, Registry, VerifiedCertificate } from '@countersign/sdk'
 
 /**
  * What a gateway uses of a `Registry`, of any copy of the SDK: the gateway's package contains one, and the site may have installed
@@ -11,7 +11,12 @@ export type RegistryClient = Pick<Registry, 'service' | 'naming' | 'lookup' | 'g
 export type LogClient = Pick<Registry, 'logProof'>
 
 /** What chains of delegations need besides, unless their issuer is in the policy's `trust`: without it, they are refused. */
-export type CertificateClient = Pick<Registry, 'verifyCertificate'>
+export interface CertificateClient {
+  /** As `Registry.verifyCertificate`: it rejects with the same codes. */
+  verifyCertificate(
+    ...args: Parameters<Registry['verifyCertificate']>
+  ): Promise<Pick<VerifiedCertificate, 'did'>>
+}
 
 import type { Decision } from './decision/decision.ts'
 import type { PolicyInput } from './policy/policy.ts'

@@ -34,6 +34,7 @@ test('the console decides on each kind of caller', async (t) => {
       signed: 'Allowed',
       unverified: 'Rate limited',
       suspended: 'Refused, 403',
+      delegated: 'Refused, 403',
       replay: REFUSED,
     })
     assert.ok(!textOf(html).includes(IMPOSTORS))
@@ -47,6 +48,7 @@ test('the console decides on each kind of caller', async (t) => {
       signed: 'Allowed',
       unverified: 'Rate limited',
       suspended: 'Refused, 403',
+      delegated: 'Refused, 403',
       replay: REFUSED,
     })
     assert.ok(!textOf(reads).includes(IMPOSTORS))
@@ -61,6 +63,7 @@ test('the console decides on each kind of caller', async (t) => {
       signed: 'Allowed',
       unverified: 'Rate limited',
       suspended: 'Would refuse, 403',
+      delegated: 'Would refuse, 403',
       replay: 'Would refuse, 401',
     })
     assert.match(textOf(watch), new RegExp(`${IMPOSTORS} Shadow mode refuses nothing`))

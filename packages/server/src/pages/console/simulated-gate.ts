@@ -15,11 +15,14 @@ import {
 } from '@countersign/gateway/internal'
 import type { RawRequest, SignedRequest } from '@countersign/protocol'
 import type { AgentView } from '../../agents/agent-record.ts'
-import type { PageReadDeps } from '../../agents/find-agent.ts'
 import { rawRequestOf } from '../../agents/verification/verify-signed-request.ts'
 import type { SimulatedRequest } from './build-request.ts'
 import type { EnteredPolicy } from './entered-policy.ts'
-import { type ReadModelRegistry, readModelRegistry } from './read-model-registry.ts'
+import {
+  type ConsoleReadDeps,
+  type ReadModelRegistry,
+  readModelRegistry,
+} from './read-model-registry.ts'
 
 /** What a gateway does with a request. */
 export interface Decided {
@@ -48,9 +51,9 @@ export interface Surroundings {
  * @throws CodedError, StorageFailure for faults of the service
  */
 export async function decideOn(
-  read: PageReadDeps,
+  read: ConsoleReadDeps,
   { input, audiences, policy }: EnteredPolicy,
-  { request, signer }: SimulatedRequest,
+  { request, signer, certificate }: SimulatedRequest,
   { sampleOf, isAway, isReplay }: Surroundings,
 ): Promise<Decided> {
   // A page takes many decisions. Other requests are answered between them.
@@ -58,7 +61,11 @@ export async function decideOn(
   const raw = rawRequestOf(request)
   const route = routeOf(policy, raw)
   const rules = typeof route === 'number' ? (policy.routes[route] ?? policy) : policy
-  const registry = readModelRegistry(read, { sampleOf: (did) => sampleOf(did, rules), signer })
+  const registry = readModelRegistry(read, {
+    sampleOf: (did) => sampleOf(did, rules),
+    signer,
+    certificate,
+  })
   const options: GatewayOptions = {
     policy: withoutLog(input),
     audiences,
