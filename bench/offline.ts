@@ -12,7 +12,7 @@ import { namingFor } from '../packages/protocol/src/index.ts'
 import { allowDelegation } from '../test/support/allow-delegation.ts'
 import { startTestService, type TestService } from '../test/support/service.ts'
 import { type SignedInOwner, signIn } from '../test/support/signed-in.ts'
-import { delegatedRequest } from './delegated-request.ts'
+import { newWorker } from './delegated-worker.ts'
 import { inTurns } from './in-turns.ts'
 import type { OfflineDecisions, OfflineTask } from './measure-offline.ts'
 import { timesOf } from './statistics.ts'
@@ -193,17 +193,16 @@ async function measureDecisions(
     now: elapsed,
   })
   const handler = protect(() => new Response(null, { status: 204 }))
-  const signed = await agent.sign(`${SHOP}/orders`)
   const delegation = { did, certificate, staple, signer: agent.signer, issuer: trusted.issuer }
-  const delegated = await delegatedRequest(delegation, 1)
+  const worker = await newWorker(delegation, 1)
   const sent: Request[] = []
-  // Each request is handled once, as those of clients are: its copies leave listeners on its signal.
-  const copiesOf = (request: Request) => (runs: number) => {
-    for (let i = 0; i < runs; i += 1)
-      sent.push(new Request(request.url, { headers: request.headers }))
+  // Each request is handled once, as those of clients are: its copies leave listeners on its signal. A signature is valid for a minute.
+  const copiesOf = (make: () => Promise<Request>) => async (runs: number) => {
+    const { url, headers } = await make()
+    for (let i = 0; i < runs; i += 1) sent.push(new Request(url, { headers }))
   }
   const newChains = (hops: number) => async (runs: number) => {
-    for (let i = 0; i < runs; i += 1) sent.push(await delegatedRequest(delegation, hops))
+    for (let i = 0; i < runs; i += 1) sent.push(await (await newWorker(delegation, hops))())
   }
   const answer = async () => {
     const { status } = await handler(sent.pop() as Request)
@@ -218,8 +217,8 @@ async function measureDecisions(
   const { verification, request, known, one, two, three } = await inTurns(
     {
       verification: { run: () => verifySignature(null, message, publicKey, signature) },
-      request: { prepare: copiesOf(signed), run: answer },
-      known: { prepare: copiesOf(delegated), run: answer },
+      request: { prepare: copiesOf(() => agent.sign(`${SHOP}/orders`)), run: answer },
+      known: { prepare: copiesOf(worker), run: answer },
       one: { prepare: newChains(1), run: answer },
       two: { prepare: newChains(2), run: answer },
       three: { prepare: newChains(3), run: answer },

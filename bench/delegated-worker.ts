@@ -13,11 +13,11 @@ interface DelegatingAgent {
   readonly issuer: string
 }
 
-/** A request of a worker with a new chain of so many hops. */
-export async function delegatedRequest(
+/** A worker with a new chain of so many hops. @returns a function that signs a request */
+export async function newWorker(
   { did, certificate, staple, signer, issuer }: DelegatingAgent,
   hops: number,
-): Promise<Request> {
+): Promise<() => Promise<Request>> {
   const now = Math.floor(Date.now() / 1000)
   let chain = certificate
   let by = (message: Uint8Array) => signer.sign(message)
@@ -45,13 +45,15 @@ export async function delegatedRequest(
   if (staple !== null) headers.push([naming.tokenHeaders.status, staple])
   const request = { method: 'GET', url: `${SHOP}/orders`, headers, body: null }
   const url = `${issuer}/agent/${did.slice(-24)}/jwks.json`
-  const added = await signRequest(request, {
-    publicKey,
-    sign: by,
-    signatureAgent: { dialect: 'ietf', url },
-    naming,
-    createdAt: Date.now(),
-    nonce: randomBytes(18).toString('base64url'),
-  })
-  return new Request(request.url, { headers: [...headers, ...added] as [string, string][] })
+  return async () => {
+    const added = await signRequest(request, {
+      publicKey,
+      sign: by,
+      signatureAgent: { dialect: 'ietf', url },
+      naming,
+      createdAt: Date.now(),
+      nonce: randomBytes(18).toString('base64url'),
+    })
+    return new Request(request.url, { headers: [...headers, ...added] as [string, string][] })
+  }
 }
