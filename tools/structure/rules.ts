@@ -47,10 +47,10 @@ export const BARS: readonly {
   readonly mostFiles?: number
   readonly mostLines: number
 }[] = [
-  { within: /^packages\/server\/src\//, mostFiles: 542, mostLines: 59_900 },
+  { within: /^packages\/server\/src\//, mostFiles: 543, mostLines: 60_000 },
   // The list of parts, and what registers, runs and closes them.
   { within: /^packages\/server\/src\/service\/[^/]+\.ts$/, mostLines: 700 },
-  { within: /^packages\/[a-z]+\/src\//, mostLines: 108_700 },
+  { within: /^packages\/[a-z]+\/src\//, mostLines: 108_950 },
 ]
 
 /** Files with a name of one pattern, and what they may not import (specifiers, type imports included). */

@@ -213,10 +213,11 @@ export class Gate {
 
     const { proven } = found
     const outcome = await this.#outcomeFor(ruleIndex, found.signer, found)
-    const isAdmitted = outcome.decision.admitted
+    const { admitted: isAdmitted, reasons } = outcome.decision
+    const [{ code }] = reasons
     const result = isAdmitted
       ? await signatures.accept(proven, request.readBody)
-      : refuseSignature(proven, isDelegateRefused(outcome) ? 'delegation-refused' : 'not-admitted')
+      : refuseSignature(proven, code === 'delegation-refused' ? code : 'not-admitted')
     if (isAdmitted && result.verdict !== 'verified') {
       return unproven(result, { retryAfterSeconds: signatures.retryAfterSeconds(proven) })
     }
@@ -385,9 +386,6 @@ export class Gate {
     return outcomeOf(this, ANONYMOUS, strictest(verdicts), null)
   }
 }
-
-const isDelegateRefused = ({ decision }: Outcome) =>
-  decision.reasons[0].code === 'delegation-refused'
 
 const PROOFS: readonly Proof[] = ['none', 'session', 'signature']
 
