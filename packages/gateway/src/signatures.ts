@@ -66,6 +66,7 @@ export class Signatures {
   /** Issuers may have other names of headers. */
   readonly #trustedReaders: ReadonlyMap<TrustedIssuer, ReturnType<typeof signatureReader>>
   readonly #verify = signatureVerifier()
+  readonly #verifyDelegated = signatureVerifier(undefined, true)
   readonly #keys: SignerKeys
   readonly #proven = new ProvenChains()
 
@@ -112,7 +113,7 @@ export class Signatures {
       const { fault, certificateFault } = found
       return { result: refuseRoot(delegated, fault), certificateFault }
     }
-    const by = { verify: this.#verify, proven: this.#proven }
+    const by = { verify: this.#verifyDelegated, proven: this.#proven }
     return provenOr(await verifyDelegation(delegated, found.key, by), found)
   }
 
