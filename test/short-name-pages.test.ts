@@ -92,6 +92,8 @@ test('the dashboard uses the deployment’s names', BROWSER_MATRIX, async (t) =>
     '/claim',
     '/identity',
     '/account',
+    '/account/security',
+    '/account/developers',
   ]) {
     await page.goto(`${service.url}/dashboard${place}`)
     await page.getByRole('heading', { level: 1 }).waitFor()

@@ -35,6 +35,7 @@ const PAGES: readonly Target[] = [
     made: [
       'packages/server/src/pages/views/**/*',
       'packages/server/src/agents/wording.ts',
+      'packages/server/src/pages/check-request/*.ts',
       'packages/server/src/pages/docs/*.ts',
       'tools/docs/views/**/*',
       'packages/server/vite.config.ts',

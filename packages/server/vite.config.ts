@@ -27,6 +27,7 @@ export default defineConfig({
         rolldownOptions: {
           input: {
             browser: 'src/pages/views/browser.ts',
+            'check-request': 'src/pages/views/check-request-browser.ts',
             console: 'src/pages/views/console-browser.ts',
             pages: 'src/pages/views/pages.css',
           },

@@ -14,7 +14,7 @@ test('an owner creates, uses and revokes an API key, shown once', BROWSER_MATRIX
   const service = await startTestService(t)
   const ownerId = await service.operator.addVerifiedOwner('ada')
   const { page, problems } = await openAsOwner(await openBrowser(t), service, ownerId)
-  await page.goto(`${service.url}/dashboard/account`)
+  await page.goto(`${service.url}/dashboard/account/developers`)
   await untilHeading(page, 'Account')
   await page.getByRole('button', { name: 'Create an API key' }).click()
   await page.getByLabel('Name', { exact: true }).fill('Deployment')
@@ -66,7 +66,7 @@ test(
 
     const { page, problems } = await openWithCookie(await openBrowser(t), service, owner)
     await assertFit(page, async () => {
-      await page.goto(`${service.url}/dashboard/account`)
+      await page.goto(`${service.url}/dashboard/account/developers`)
       await page.getByRole('button', { name: 'Revoke CI' }).click()
       await page.getByText(receiver.url).waitFor()
     })
@@ -106,7 +106,7 @@ test(
       await page.getByRole('button', { name: open }).click()
       await page.getByLabel(label, { exact: true }).fill(value)
       await page.getByRole('button', { name: submit }).click()
-      await page.getByRole('heading', { name: 'Confirm your identity' }).waitFor()
+      await page.getByRole('heading', { name: 'Sign in again to continue' }).waitFor()
     }
   },
 )

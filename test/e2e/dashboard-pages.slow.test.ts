@@ -44,7 +44,7 @@ async function scene(t: Cleanup): Promise<Scene> {
   return { service, browser: await openBrowser(t), owner, dids }
 }
 
-test('axe finds nothing on any page of the dashboard, light or dark, wide or narrow', {
+test('axe finds nothing on any page of the dashboard, light or dark, wide or narrow, and text reflows', {
   ...BROWSER_MATRIX,
   ...MANY_PAGES,
 }, async (t) => {
@@ -66,7 +66,11 @@ test('axe finds nothing on any page of the dashboard, light or dark, wide or nar
     ['/activity', /^Activity$/],
     ['/activity?kind=owner', /^Activity$/],
     ['/identity', /^Identity$/],
-    ['/account', /^Account$/],
+    ...['', '/security', '/notifications', '/developers', '/data'].map(
+      (tab) => [`/account${tab}`, /^Account$/] as [string, RegExp],
+    ),
+    ['/notifications', /^Notifications$/],
+    ['/webhooks', /^Webhooks$/],
     ['/grant-issuers', /^Grant issuers$/],
     ['/nowhere', /./],
   ]
@@ -173,7 +177,7 @@ test('texts that owners write are escaped on every page', BROWSER_MATRIX, async 
   const query = `?failed=${text}&code=${text}&message=${text}&request=${text}`
   for (const [path, outcome] of [
     ['/identity', 'The verification failed. Nothing has changed.'],
-    ['/account', 'The account was not linked.'],
+    ['/account/security', 'The account was not linked.'],
     ['/sign-in', 'You are not signed in.'],
   ] as const) {
     await page.goto(`${service.url}/dashboard${path}${query}`)

@@ -29,7 +29,7 @@ test('an owner creates a grant issuer, assigns it to an agent, sees its authoriz
   const issuers = async () =>
     jsonOf<GrantIssuers>(await owner.get('/api/account/grant-issuers')).issuers
 
-  await page.goto(`${service.url}/dashboard/account`)
+  await page.goto(`${service.url}/dashboard/account/developers`)
   await page.getByRole('link', { name: 'Manage grant issuers' }).click()
   await untilHeading(page, 'Grant issuers')
   await page.getByText('No grant issuers yet').waitFor()

@@ -119,7 +119,7 @@ test('an owner contests a rotation, and recovers by the command', BROWSER_MATRIX
   })
 
   await t.test('a contest burns the keys and suspends the agent', async () => {
-    await page.getByRole('button', { name: 'Burn the keys' }).click()
+    await page.getByRole('button', { name: 'Report as stolen', exact: true }).click()
     await page.getByRole('button', { name: 'Recover the agent …' }).waitFor()
     const history = [
       [1, 'compromised', 'claim'],
@@ -166,7 +166,7 @@ test('a key reported as stolen stays burned after a cancellation', BROWSER_MATRI
   const { service, owner, page, problems, did } = await scene(t)
   await page.getByRole('button', { name: 'Report the key as stolen …' }).click()
   await assertFitNow(page)
-  await page.getByRole('button', { name: 'Burn the key' }).click()
+  await page.getByRole('button', { name: 'Report as stolen', exact: true }).click()
   const pending = page.getByRole('region', { name: 'Pending recovery' })
   await pending.getByText('You reported the key as stolen.').waitFor()
   assert.equal(await statusOf(service, did), 'suspended')
@@ -212,7 +212,7 @@ test('an owner stops a renouncing by a recovery, or by a report', BROWSER_MATRIX
   const dialog = page.getByRole('alertdialog', { name: 'Report key 1 as stolen?' })
   await dialog.getByText('This agent is suspended until you recover it').waitFor()
   await assertFitNow(page)
-  await dialog.getByRole('button', { name: 'Burn the key' }).click()
+  await dialog.getByRole('button', { name: 'Report as stolen', exact: true }).click()
   await page.getByRole('button', { name: 'Recover the agent …' }).waitFor()
   assert.equal(await section.count(), 0)
   assert.deepEqual(await historyOf(service, did), [[1, 'compromised', 'claim']])
@@ -226,13 +226,13 @@ test('an owner reports a former key, also of a revoked agent', BROWSER_MATRIX, a
   await page.getByText(thumbprint(next)).first().waitFor()
   await page.getByRole('button', { name: 'Report as stolen …: key 1' }).click()
   await page.getByText('The status of this agent does not change.').waitFor()
-  await page.getByRole('button', { name: 'Burn the key' }).click()
+  await page.getByRole('button', { name: 'Report as stolen', exact: true }).click()
   await page.getByText('Compromised').waitFor()
   assert.equal(await statusOf(service, did), 'active')
   await setStatus(service, did, 'revoked')
   await page.reload()
   await page.getByRole('button', { name: 'Report as stolen …: key 2' }).click()
-  await page.getByRole('button', { name: 'Burn the key' }).click()
+  await page.getByRole('button', { name: 'Report as stolen', exact: true }).click()
   await page.getByText('This key was reported as compromised.').waitFor()
   await assertFitNow(page)
   const history = [
@@ -285,7 +285,7 @@ test('a sign-in that is not enough for a recovery gets the reason', BROWSER_MATR
   await page.goto(`${service.url}/dashboard/agents/${did}/keys`)
   await page.getByRole('button', { name: 'Recover the lost key …' }).click()
   await page.getByRole('button', { name: 'Start the recovery' }).click()
-  const confirm = page.getByRole('dialog', { name: 'Confirm your identity' })
+  const confirm = page.getByRole('dialog', { name: 'Sign in again to continue' })
   await confirm.getByText(/passkey or a provider that you added at least 72 hours ago/).waitFor()
   assert.equal((await keysOf(service, did)).recovery, null)
 })

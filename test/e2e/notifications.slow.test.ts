@@ -25,7 +25,7 @@ test('an owner verifies an address, reads e-mails and unsubscribes', BROWSER_MAT
     await link.first().click()
   }
   const openAccount = async () => {
-    await page.goto(`${service.url}/dashboard/account`)
+    await page.goto(`${service.url}/dashboard/account/notifications`)
     await page.getByText('Send by e-mail').waitFor()
   }
 

@@ -16,7 +16,7 @@ test('an owner adds an endpoint, tests it, sees its deliveries, redelivers one, 
   const ownerId = await service.operator.addVerifiedOwner('ada')
   const receiver = await startReceiver(t)
   const { page, problems } = await openAsOwner(await openBrowser(t), service, ownerId)
-  await page.goto(`${service.url}/dashboard/account`)
+  await page.goto(`${service.url}/dashboard/account/developers`)
   await page.getByRole('link', { name: 'Manage webhooks' }).click()
   await untilHeading(page, 'Webhooks')
   await page.getByText('No endpoints yet').waitFor()

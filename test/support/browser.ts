@@ -93,6 +93,52 @@ export async function assertNoSidewaysScroll(page: Page): Promise<void> {
   assert.ok(width <= window, `${page.url()} is ${width} pixels wide in a window of ${window}`)
 }
 
+/**
+ * Asserts that text at twice its size (WCAG 1.4.4) and a window of 320 pixels (WCAG 1.4.10) neither cut anything off nor push it out of
+ * the window. Unfolds what is folded.
+ */
+export async function assertReflows(page: Page): Promise<void> {
+  const before = page.viewportSize() ?? { width: 1280, height: 900 }
+  await page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
+  for (const { width, fontSize } of [
+    { width: 320, fontSize: '100%' },
+    { width: 1280, fontSize: '200%' },
+    { width: 640, fontSize: '200%' },
+  ]) {
+    await page.setViewportSize({ width, height: 900 })
+    await page.evaluate(`document.documentElement.style.fontSize = '${fontSize}'`)
+    await assertNoSidewaysScroll(page)
+    const outside = await page.evaluate<string[]>(OUTSIDE)
+    assert.deepEqual(outside, [], `${page.url()} at ${width} pixels, text at ${fontSize}`)
+  }
+  await page.evaluate("document.documentElement.style.fontSize = ''")
+  await page.setViewportSize(before)
+}
+
+/**
+ * What is beyond the sides of the window, or cut off, and cannot be scrolled to. Texts may end in an ellipsis, if some of them is left.
+ * What is one pixel wide is for screen readers alone.
+ */
+const OUTSIDE = `(() => {
+  const scrolls = (element) =>
+    element !== null &&
+    (/auto|scroll/.test(getComputedStyle(element).overflowX) || scrolls(element.parentElement))
+  const cuts = (element) => {
+    const { overflowX, textOverflow, fontSize } = getComputedStyle(element)
+    if (!/hidden|clip/.test(overflowX) || element.scrollWidth <= element.clientWidth + 1) return false
+    return textOverflow !== 'ellipsis' || element.clientWidth < 3 * parseFloat(fontSize)
+  }
+  return [...document.body.querySelectorAll('*:not(svg, svg *, input, textarea, select)')]
+    .filter((each) => {
+      if (!each.checkVisibility()) return false
+      const { left, right, width, height } = each.getBoundingClientRect()
+      if (width <= 1 || height <= 1) return each.classList.contains('truncate') && height > 1
+      const isOutside = left < -1 || right > innerWidth + 1
+      return cuts(each) || (isOutside && !scrolls(each.parentElement))
+    })
+    .map((each) => each.outerHTML.slice(0, 120))
+})()`
+
 /** Arrives at a page in the light and wide, then in the dark and narrow, and looks at it each time. */
 export async function assertFit(page: Page, arrive: () => Promise<void>): Promise<void> {
   for (const { colorScheme, width } of [
@@ -105,6 +151,7 @@ export async function assertFit(page: Page, arrive: () => Promise<void>): Promis
     await assertAccessible(page)
     await assertNoSidewaysScroll(page)
   }
+  await assertReflows(page)
 }
 
 /** Presses Tab until the focus is on something of that name, which may come after the page. */

@@ -39,18 +39,19 @@ export const MOST_ARROWS = 60
  * How much code a part of the repository may have. A capability raises a bar by what it needs, in its own commit: last the feed's chain,
  * renouncing and reports of keys, joins, recovery and mirrors of the log, erasure, nonce stores that have just started, archives of keys for
  * another node, notices of new access, claims in names, claims that agents repeat, tools for three frameworks, plain answers of cards and
- * documents, claims' places in the log, checks beside the answers, pages of examples, a certificate page that answers first, chains of delegations
- * and what ends them.
+ * documents, claims' places in the log, checks beside the answers, pages of examples, a certificate page that answers first,
+ * a page that takes signed requests apart,
+ * bulk changes and orders of an owner's agents, the account's tabs and tables, chains of delegations and what ends them.
  */
 export const BARS: readonly {
   readonly within: RegExp
   readonly mostFiles?: number
   readonly mostLines: number
 }[] = [
-  { within: /^packages\/server\/src\//, mostFiles: 543, mostLines: 60_000 },
+  { within: /^packages\/server\/src\//, mostFiles: 567, mostLines: 62_350 },
   // The list of parts, and what registers, runs and closes them.
   { within: /^packages\/server\/src\/service\/[^/]+\.ts$/, mostLines: 700 },
-  { within: /^packages\/[a-z]+\/src\//, mostLines: 108_950 },
+  { within: /^packages\/[a-z]+\/src\//, mostLines: 111_750 },
 ]
 
 /** Files with a name of one pattern, and what they may not import (specifiers, type imports included). */

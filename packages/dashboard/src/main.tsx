@@ -7,7 +7,6 @@ import './app.css'
 import { ApiError, setSignedOutHandler } from './api/client.ts'
 import { sessionQuery } from './api/queries.ts'
 import { ToastHost } from './components/toast.tsx'
-import { applyTheme } from './layout/theme.ts'
 import { makeRouter } from './router.tsx'
 
 /** Retries network failures and server errors, but not refusals. */
@@ -28,7 +27,8 @@ setSignedOutHandler(() => {
   void router.navigate({ to: '/sign-in', search: { next: publicHref } })
 })
 
-applyTheme()
+// Until then, the skeleton of index.html is shown.
+await router.load()
 
 createRoot(document.getElementById('root') as HTMLElement).render(
   <StrictMode>

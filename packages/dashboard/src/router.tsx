@@ -9,7 +9,7 @@ import {
 import { sessionQuery } from './api/queries.ts'
 import { ErrorPage, RootErrorPage } from './layout/error-page.tsx'
 import { NotFoundPage } from './layout/not-found-page.tsx'
-import { FramedPlaceholder, PagePlaceholder } from './layout/page-placeholder.tsx'
+import { PagePlaceholder } from './layout/page-placeholder.tsx'
 import { SignedInLayout } from './layout/signed-in-layout.tsx'
 import { SignedOutLayout } from './layout/signed-out-layout.tsx'
 
@@ -36,7 +36,6 @@ const signedOut = createRoute({
   id: 'signed-out',
   component: SignedOutLayout,
   errorComponent: RootErrorPage,
-  pendingComponent: FramedPlaceholder,
   beforeLoad: ({ context }) => context.queries.ensureQueryData(sessionQuery).then(() => undefined),
 })
 
@@ -60,7 +59,6 @@ const signedIn = createRoute({
   id: 'signed-in',
   component: SignedInLayout,
   errorComponent: RootErrorPage,
-  pendingComponent: FramedPlaceholder,
   beforeLoad: async ({ context, location }) => {
     const session = await context.queries.ensureQueryData(sessionQuery)
     if (session.owner === null) {
@@ -80,7 +78,7 @@ const home = createRoute({
 const agents = createRoute({
   getParentRoute: () => signedIn,
   path: '/agents',
-  validateSearch: stringParams('search', 'status', 'grade'),
+  validateSearch: stringParams('search', 'status', 'grade', 'sort'),
   component: lazyRouteComponent(() => import('./pages/agents/agents-page.tsx'), 'AgentsPage'),
 })
 
@@ -182,8 +180,44 @@ const identity = createRoute({
 const account = createRoute({
   getParentRoute: () => signedIn,
   path: '/account',
-  validateSearch: stringParams('linked', 'failed', 'code', 'request'),
   component: lazyRouteComponent(() => import('./pages/account/account-page.tsx'), 'AccountPage'),
+})
+
+const accountProfile = createRoute({
+  getParentRoute: () => account,
+  path: '/',
+  component: lazyRouteComponent(() => import('./pages/account/profile-tab.tsx'), 'ProfileTab'),
+})
+
+const accountSecurity = createRoute({
+  getParentRoute: () => account,
+  path: 'security',
+  validateSearch: stringParams('linked', 'failed', 'code', 'request'),
+  component: lazyRouteComponent(() => import('./pages/account/security-tab.tsx'), 'SecurityTab'),
+})
+
+const accountNotifications = createRoute({
+  getParentRoute: () => account,
+  path: 'notifications',
+  component: lazyRouteComponent(
+    () => import('./pages/account/notifications-tab.tsx'),
+    'NotificationsTab',
+  ),
+})
+
+const accountDevelopers = createRoute({
+  getParentRoute: () => account,
+  path: 'developers',
+  component: lazyRouteComponent(
+    () => import('./pages/account/developers-tab.tsx'),
+    'DevelopersTab',
+  ),
+})
+
+const accountData = createRoute({
+  getParentRoute: () => account,
+  path: 'data',
+  component: lazyRouteComponent(() => import('./pages/account/data-tab.tsx'), 'DataTab'),
 })
 
 const notifications = createRoute({
@@ -244,7 +278,13 @@ const tree = root.addChildren([
     claim,
     activity,
     identity,
-    account,
+    account.addChildren([
+      accountProfile,
+      accountSecurity,
+      accountNotifications,
+      accountDevelopers,
+      accountData,
+    ]),
     notifications,
     webhooks,
     webhook,

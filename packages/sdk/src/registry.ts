@@ -1,6 +1,5 @@
 import { KEY_PROOF_MAX_BYTES, type Naming } from '@countersign/protocol'
 import type { Static, TSchema } from 'typebox'
-import type { VerifyServiceCertificate } from './certificates/service-certificates.ts'
 import type {
   ServiceCertificateOptions,
   VerifiedCertificate,
@@ -66,7 +65,7 @@ import { clientSettings } from './settings.ts'
 export class Registry {
   readonly #client: ServiceClient
   readonly #fetch: typeof globalThis.fetch
-  #verifyCertificate: VerifyServiceCertificate | null = null
+  #verifyCertificate: Registry['verifyCertificate'] | null = null
   /** Null: any deployment. */
   readonly #naming: Naming | null
 
@@ -150,7 +149,6 @@ export class Registry {
     token: string,
     options: ServiceCertificateOptions = {},
   ): Promise<VerifiedCertificate> {
-    // Loaded here, since most clients verify no signatures.
     const { serviceCertificates } = await import('./certificates/service-certificates.ts')
     this.#verifyCertificate ??= serviceCertificates(this.service, this.#fetch)
     return this.#verifyCertificate(token, options)
@@ -201,8 +199,8 @@ export class Registry {
    * Redeems a claim token, or returns the certificate that the key has already under this label, from the same owner (contract 4.4).
    * @throws CountersignError OUTCOME_UNKNOWN if the claim was sent without a response: `agent(publicKey)` finds out
    */
-  redeem(request: ClaimRequest, { signal }: Pick<CallOptions, 'signal'> = {}): Promise<Claimed> {
-    return redeemToken(this.#client, this.#naming, request, signal)
+  redeem(request: ClaimRequest, options: Pick<CallOptions, 'signal'> = {}): Promise<Claimed> {
+    return redeemToken(this.#client, this.#naming, request, options.signal)
   }
 
   /** A challenge with which an agent proves that it is running, to the service itself. @throws CountersignError NOT_FOUND */

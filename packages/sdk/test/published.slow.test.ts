@@ -138,7 +138,7 @@ test('a bundle holds what it uses: who reads a header loads no client and no cur
   const header = await sizeOf("export { identifiedDid } from '@countersign/sdk'")
   const registry = await sizeOf("export { Registry } from '@countersign/sdk'")
   assert.ok(header < 4_000, `${header} bytes`)
-  assert.ok(registry < 48_000, `${registry} bytes`)
+  assert.ok(registry < 52_000, `${registry} bytes`)
   assert.ok(all > registry && registry > header)
 })
 

@@ -24,7 +24,7 @@ export function AgentCard({ card, picture = card.avatarUrl }: AgentCardProps) {
     <article
       className={`w-full max-w-md contain-inline-size overflow-hidden rounded-xl border bg-surface text-ink shadow-xs ${EDGES[status]}`}
     >
-      <div className="flex items-start gap-4 p-5">
+      <div className="flex flex-wrap items-start gap-4 p-5">
         <img
           src={picture}
           alt=""
@@ -32,7 +32,7 @@ export function AgentCard({ card, picture = card.avatarUrl }: AgentCardProps) {
           height="64"
           className={`size-16 shrink-0 rounded-xl bg-sunken object-cover ${status === 'revoked' ? 'grayscale' : ''}`}
         />
-        <div className="min-w-0 flex-1">
+        <div className="min-w-0 flex-[1_1_5rem]">
           <p className="text-xl/7 font-semibold tracking-tight wrap-anywhere">{card.displayName}</p>
           {card.username !== null && <p className="truncate text-sm text-soft">@{card.username}</p>}
           <div className="mt-2">

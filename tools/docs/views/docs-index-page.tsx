@@ -16,7 +16,9 @@ export function docsIndexPage(context: PageContext, map: DocsMap): string {
       description={`How to use ${serviceName}: quick starts for owners, agents, relying parties and operators, and the references.`}
       path="/docs"
     >
-      <h1 className="pt-4 text-4xl/11 font-bold tracking-tight sm:text-5xl/14">Documentation</h1>
+      <h1 className="pt-4 text-4xl/11 font-bold tracking-tight wrap-anywhere hyphens-auto sm:text-5xl/14">
+        Documentation
+      </h1>
       <p className="mt-4 max-w-2xl text-xl/8 text-pretty">Choose your role, or search.</p>
       <div className="mt-6 max-w-xl">
         <DocsSearch id="search" />

@@ -81,6 +81,9 @@ async function recordEnds({ anyone, ada }: World, agents: Agents): Promise<void>
   await ada.record('reportOwnKey', 'POST', `${ownAgentPath(minutes)}/keys/compromised`, {
     body: { sequence: 1 },
   })
+  await ada.record('changeStatuses', 'POST', '/api/account/agents/status', {
+    body: { agents: [travel.did, minutes.did], status: 'suspended', reason: 'under_review' },
+  })
   await ada.record('revokeAllAgents', 'POST', '/api/account/agents/revoke-all', {
     body: { username: 'ada', reason: 'retired' },
   })

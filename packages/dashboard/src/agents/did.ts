@@ -10,3 +10,8 @@ export function didIn(shortName: string, data: object): string | null {
   const value: unknown = Object.entries(data).find(([key]) => key === `${shortName}Did`)?.[1]
   return typeof value === 'string' ? value : null
 }
+
+/** The owner's name for an agent: until it has one, the label that was chosen at the claim. */
+export function nameOf({ profile, agentId }: Pick<OwnerAgent, 'profile' | 'agentId'>): string {
+  return profile.displayName ?? profile.username ?? agentId
+}

@@ -15,7 +15,7 @@ import { get } from '../api/client.ts'
 export const AGENTS_KEY = ['agents'] as const
 const LISTS_KEY = [...AGENTS_KEY, 'list'] as const
 
-export type AgentsFilter = Pick<OwnerAgentsQuery, 'search' | 'status' | 'grade'>
+export type AgentsFilter = Pick<OwnerAgentsQuery, 'search' | 'status' | 'grade' | 'sort'>
 
 const BEGINNING = null as string | null
 

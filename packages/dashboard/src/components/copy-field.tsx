@@ -56,7 +56,7 @@ interface CopyFieldProps {
 export function CopyField({ label, value, lines = false, onCopied }: CopyFieldProps) {
   return (
     <div className="flex min-w-0 flex-col gap-1.5">
-      <div className="flex items-center justify-between gap-4">
+      <div className="flex flex-wrap items-center justify-between gap-x-4 gap-y-1.5">
         <span className="font-medium">{label}</span>
         <CopyButton value={value} label={`Copy: ${label}`} onCopied={onCopied} />
       </div>

@@ -5,17 +5,19 @@ interface CountdownProps {
   readonly left: number
   /** The initial time, in seconds. */
   readonly total: number
+  /** Who is waited for. */
+  readonly of?: string
 }
 
 /** The remaining time. It is visible all the time, but announced to screen readers only a few times. */
-export function Countdown({ left, total }: CountdownProps) {
+export function Countdown({ left, total, of = 'the agent' }: CountdownProps) {
   const urgent = left <= 60
   return (
     <div className="flex flex-col gap-2">
       <p className="flex items-center justify-between gap-4">
         <span className="flex items-center gap-3 font-medium">
           <Pulse />
-          Waiting for the agent …
+          Waiting for {of} …
         </span>
         <span
           role="timer"

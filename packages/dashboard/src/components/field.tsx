@@ -22,7 +22,7 @@ interface FrameProps extends FieldProps {
 function Frame({ id, label, hint, error, aside, children }: FrameProps) {
   return (
     <div className="flex min-w-0 flex-col gap-1.5">
-      <div className="flex items-baseline justify-between gap-4">
+      <div className="flex flex-wrap items-baseline justify-between gap-x-4">
         <label htmlFor={id} className="font-medium">
           {label}
         </label>

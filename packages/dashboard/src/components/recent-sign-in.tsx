@@ -73,7 +73,7 @@ export function RecentSignInProvider({ children }: { readonly children: ReactNod
       <Dialog
         open={dialogOpen}
         onClose={() => finish('cancelled')}
-        title="Confirm your identity"
+        title="Sign in again to continue"
         description={why}
       >
         {owner && <ReauthenticationForm username={owner.username} onConfirmed={confirmed} />}

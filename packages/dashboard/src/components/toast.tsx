@@ -1,20 +1,42 @@
 import { Toast } from '@base-ui/react/toast'
+import { useSyncExternalStore } from 'react'
 
 const manager = Toast.createToastManager()
+
+let isAtTop = false
+const listeners = new Set<() => void>()
 
 /**
  * Shows a short confirmation: `toast('The name is saved.')`. Show errors beside the control that caused them instead.
  */
 export function toast(message: string): void {
+  isAtTop = isFocusLow()
+  for (const each of listeners) each()
   manager.add({ title: message, timeout: 6000 })
+}
+
+/** Whether the control that was used is in the lower half of the window, where a toast would cover it. */
+function isFocusLow(): boolean {
+  const used = document.activeElement
+  if (used === null || used === document.body) return false
+  const { top, bottom } = used.getBoundingClientRect()
+  return (top + bottom) / 2 > innerHeight / 2
+}
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener)
+  return () => listeners.delete(listener)
 }
 
 /** Renders toasts. Used once, around the whole app. */
 export function ToastHost() {
+  const atTop = useSyncExternalStore(subscribe, () => isAtTop)
   return (
     <Toast.Provider toastManager={manager} limit={3}>
       <Toast.Portal>
-        <Toast.Viewport className="fixed inset-x-4 bottom-4 z-60 flex flex-col items-center gap-3 sm:inset-x-auto sm:right-6 sm:bottom-6 sm:w-90">
+        <Toast.Viewport
+          className={`fixed inset-x-4 z-60 flex flex-col items-center gap-3 sm:inset-x-auto sm:right-6 sm:w-90 sm:max-w-[calc(100vw-3rem)] ${atTop ? 'top-4 sm:top-6' : 'bottom-4 sm:bottom-6'}`}
+        >
           <Toasts />
         </Toast.Viewport>
       </Toast.Portal>

@@ -1,6 +1,6 @@
 import type { Onboarding } from '@countersign/protocol'
 import { useQuery } from '@tanstack/react-query'
-import { Link, type LinkProps } from '@tanstack/react-router'
+import { Link, type LinkProps, useLocation } from '@tanstack/react-router'
 import { onboardingQuery, useEditOnboarding } from '../agents/onboarding.ts'
 import { Button, buttonClass } from '../components/button.tsx'
 import { useAction } from '../components/use-action.ts'
@@ -39,7 +39,7 @@ export function OnboardingChecklist() {
             {done} of {STEPS.length} done
           </span>
         </p>
-        <div className="flex items-center gap-2">
+        <div className="flex flex-wrap items-center gap-2">
           <NextStep step={next} state={state} />
           <Button size="small" variant="quiet" pending={hiding.pending} onClick={hiding.run}>
             Hide
@@ -63,16 +63,26 @@ export function OnboardingChecklist() {
   )
 }
 
-/** Links to the page of the next step. */
+/** Links to the page of the next step. On that page, it only names the step. */
 function NextStep({ step, state }: { readonly step: Step; readonly state: Onboarding }) {
+  const { to, params } = destination(step, state.agent)
+  const { pathname } = useLocation()
+  if (pathname.endsWith(to.replace('$did', state.agent ?? ''))) {
+    return <p className="text-sm sm:hidden">Next: {LABELS[step]}</p>
+  }
   return (
-    <Link {...destination(step, state.agent)} className={buttonClass('secondary', 'small')}>
+    <Link to={to} params={params as never} className={buttonClass('secondary', 'small')}>
       {LABELS[step]}
     </Link>
   )
 }
 
-function destination(step: Step, did: string | null): Pick<LinkProps, 'to' | 'params'> {
+interface Destination {
+  readonly to: NonNullable<LinkProps['to']>
+  readonly params?: LinkProps['params']
+}
+
+function destination(step: Step, did: string | null): Destination {
   if (step === 'verified') return { to: '/identity' }
   if (step === 'claimed' || did === null) return { to: '/claim' }
   const params = { did } as never

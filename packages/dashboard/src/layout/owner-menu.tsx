@@ -10,6 +10,12 @@ import { THEMES, type Theme, useTheme } from './theme.ts'
 const ITEM =
   'flex min-h-10 w-full cursor-pointer items-center gap-3 rounded-lg px-3 text-left text-ink no-underline hover:bg-sunken'
 
+/** The parts of the site for everyone. */
+export const SITE_LINKS = [
+  { href: '/check', label: 'Check' },
+  { href: '/docs', label: 'Docs' },
+] as const
+
 const THEME_NAMES: Record<Theme, string> = { system: 'System', light: 'Light', dark: 'Dark' }
 
 /**
@@ -44,14 +50,14 @@ export function OwnerMenu({ owner }: { readonly owner: Owner }) {
   }, [open])
 
   return (
-    <div ref={container} className="relative min-w-0">
+    <div ref={container} className="relative min-w-0 max-w-30 sm:max-w-60">
       <button
         ref={button}
         type="button"
         aria-expanded={open}
         aria-controls={id}
         onClick={() => setOpen(!open)}
-        className="flex min-h-10 max-w-30 cursor-pointer items-center gap-2 rounded-lg py-1 pr-2 pl-1 hover:bg-sunken aria-expanded:bg-sunken sm:max-w-60"
+        className="flex min-h-10 max-w-full cursor-pointer items-center gap-2 rounded-lg py-1 pr-2 pl-1 hover:bg-sunken aria-expanded:bg-sunken"
       >
         <Initial name={owner.displayName} />
         <span className="truncate font-medium">{owner.displayName}</span>
@@ -62,18 +68,19 @@ export function OwnerMenu({ owner }: { readonly owner: Owner }) {
       <div
         id={id}
         hidden={!open}
-        className="absolute top-full right-0 z-30 mt-2 w-64 rounded-xl border border-line bg-surface p-1.5 shadow-lg"
+        className="absolute top-full right-0 z-30 mt-2 max-h-[calc(100dvh-6rem)] w-64 max-w-[calc(100vw-2rem)] overflow-y-auto rounded-xl border border-line bg-surface p-1.5 shadow-lg"
       >
         <p className="truncate px-3 pt-2 pb-3 text-soft text-sm">@{owner.username}</p>
         <Link to="/account" className={ITEM} onClick={() => setOpen(false)}>
           Account
         </Link>
-        <Link to="/webhooks" className={ITEM} onClick={() => setOpen(false)}>
-          Webhooks
-        </Link>
-        <Link to="/grant-issuers" className={ITEM} onClick={() => setOpen(false)}>
-          Grant issuers
-        </Link>
+        <hr className="mx-3 my-1.5 border-line sm:hidden" />
+        {/* On wider screens, the header has these links. */}
+        {SITE_LINKS.map(({ href, label }) => (
+          <a key={href} href={href} className={`${ITEM} sm:hidden`}>
+            {label}
+          </a>
+        ))}
         <hr className="mx-3 my-1.5 border-line" />
         <ThemeChoice />
         <hr className="mx-3 my-1.5 border-line" />

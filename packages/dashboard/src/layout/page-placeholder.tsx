@@ -1,8 +1,6 @@
 import { Loading, Skeleton } from '../components/skeleton.tsx'
-import { Brand } from './brand.tsx'
-import { Frame } from './frame.tsx'
 
-/** Shown while the code of a page is loading. */
+/** Shown while the code of a page is loading. The first page has the same one in index.html. */
 export function PagePlaceholder() {
   return (
     <div className="flex flex-col gap-8">
@@ -10,20 +8,5 @@ export function PagePlaceholder() {
       <Skeleton className="h-10 w-56" />
       <Skeleton className="h-72" />
     </div>
-  )
-}
-
-/** Shown while the session is loading, before the layout with its header. */
-export function FramedPlaceholder() {
-  return (
-    <Frame
-      header={
-        <div className="py-4">
-          <Brand name={undefined} />
-        </div>
-      }
-    >
-      <PagePlaceholder />
-    </Frame>
   )
 }

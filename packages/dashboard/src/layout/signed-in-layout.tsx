@@ -12,7 +12,7 @@ import { Brand } from './brand.tsx'
 import { ChannelNotes } from './channel-notes.tsx'
 import { Frame } from './frame.tsx'
 import { OnboardingChecklist } from './onboarding-checklist.tsx'
-import { OwnerMenu } from './owner-menu.tsx'
+import { OwnerMenu, SITE_LINKS } from './owner-menu.tsx'
 
 const NAV_LINKS = [
   { to: '/agents', label: 'Agents' },
@@ -37,38 +37,48 @@ export function SignedInLayout() {
   )
 }
 
-/** One row on wide screens. On phones, the navigation moves to a second row. */
+/** The site above, the dashboard below. */
 function Header() {
   const session = useQuery(sessionQuery).data
   return (
-    <div className="grid grid-cols-[minmax(0,1fr)_auto] items-center gap-x-3 md:gap-x-8 md:grid-cols-[auto_1fr_auto]">
-      <Link
-        to="/agents"
-        className="inline-flex min-w-0 max-w-full justify-self-start rounded-md py-4"
-      >
-        <Brand name={session?.service.name} />
-      </Link>
+    <>
+      <div className="flex flex-wrap items-center justify-between gap-x-3">
+        <Link to="/agents" className="inline-flex min-w-0 max-w-full rounded-md py-4">
+          <Brand name={session?.service.name} />
+        </Link>
+        {session?.owner && (
+          <div className="ml-auto flex min-w-0 flex-wrap items-center justify-end gap-1">
+            <nav aria-label="Site" className="mr-3 flex flex-wrap gap-x-5 max-sm:hidden">
+              {SITE_LINKS.map(({ href, label }) => (
+                <a
+                  key={href}
+                  href={href}
+                  className="py-1 underline-offset-4 hover:text-accent hover:underline"
+                >
+                  {label}
+                </a>
+              ))}
+            </nav>
+            <NotificationBell />
+            <OwnerMenu owner={session.owner} />
+          </div>
+        )}
+      </div>
       <nav
         aria-label="Dashboard"
-        className="col-span-2 row-start-2 -mx-1.5 flex justify-between self-end md:col-span-1 md:row-start-auto md:mx-0 md:justify-start md:gap-2 md:self-stretch"
+        className="-mx-1.5 flex flex-wrap justify-between sm:-mx-2.5 sm:justify-start sm:gap-x-2"
       >
         {NAV_LINKS.map(({ to, label }) => (
           <Link
             key={to}
             to={to}
-            className="-mb-px flex items-center border-transparent border-b-3 px-1.5 pt-1 pb-2 font-medium text-[0.9375rem] text-soft hover:text-ink data-[status=active]:border-accent data-[status=active]:text-ink md:px-2.5 md:pt-3 md:pb-2 md:text-base"
+            className="-mb-px flex items-center border-transparent border-b-3 px-1.5 pt-1 pb-2 font-medium text-[0.9375rem] text-soft hover:text-ink data-[status=active]:border-accent data-[status=active]:text-ink sm:px-2.5 sm:text-base"
           >
             {label}
           </Link>
         ))}
       </nav>
-      {session?.owner && (
-        <div className="flex min-w-0 items-center gap-1">
-          <NotificationBell />
-          <OwnerMenu owner={session.owner} />
-        </div>
-      )}
-    </div>
+    </>
   )
 }
 
@@ -130,8 +140,8 @@ function PasskeyPrompt() {
             {method === 'recovery-code' &&
               ` ${left === 1 ? '1 recovery code is' : `${left} recovery codes are`} left.`}
           </p>
-          {!pathname.endsWith('/account') && (
-            <Link to="/account" className={buttonClass('secondary', 'small')}>
+          {!pathname.endsWith('/account/security') && (
+            <Link to="/account/security" className={buttonClass('secondary', 'small')}>
               Add a passkey
             </Link>
           )}

@@ -3,6 +3,7 @@ import { Outlet } from '@tanstack/react-router'
 import { sessionQuery } from '../api/queries.ts'
 import { Brand } from './brand.tsx'
 import { Frame } from './frame.tsx'
+import { SITE_LINKS } from './owner-menu.tsx'
 import { THEMES, type Theme, useTheme } from './theme.ts'
 
 const LINK = 'py-1 underline-offset-4 hover:text-accent hover:underline'
@@ -16,13 +17,15 @@ export function SignedOutLayout() {
           <a href="/" className="inline-flex max-w-full rounded-md py-4">
             <Brand name={name} />
           </a>
-          <nav aria-label="Site" className="flex items-center gap-5 pb-2 sm:gap-7 sm:pb-0">
-            <a href="/check" className={LINK}>
-              Check
-            </a>
-            <a href="/docs" className={LINK}>
-              Docs
-            </a>
+          <nav
+            aria-label="Site"
+            className="flex flex-wrap items-center gap-x-5 pb-2 sm:gap-x-7 sm:pb-0"
+          >
+            {SITE_LINKS.map(({ href, label }) => (
+              <a key={href} href={href} className={LINK}>
+                {label}
+              </a>
+            ))}
             <ThemeButton />
           </nav>
         </div>

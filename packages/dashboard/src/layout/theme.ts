@@ -22,7 +22,7 @@ function readStored(): string | null {
 }
 
 /** theme.css applies the colours according to this attribute. */
-export function applyTheme(theme: Theme = chosenTheme()): void {
+function applyTheme(theme: Theme): void {
   if (theme === 'system') delete document.documentElement.dataset.theme
   else document.documentElement.dataset.theme = theme
 }

@@ -61,10 +61,13 @@ export const ownerAgentsSchema = (naming: Naming) =>
         { description: 'of all agents of the owner, whatever the filter' },
       ),
     },
-    { description: 'Agents of the owner, newest first' },
+    { description: 'Agents of the owner, in the order of `sort`' },
   )
 
 export type OwnerAgents = Static<ReturnType<typeof ownerAgentsSchema>>
+
+export const AGENT_ORDERS = ['newest', 'name', 'grade'] as const
+export type AgentOrder = (typeof AGENT_ORDERS)[number]
 
 /** Query of `GET /api/account/agents`. */
 export const ownerAgentsQuerySchema = () =>
@@ -78,6 +81,13 @@ export const ownerAgentsQuerySchema = () =>
       ),
       status: Type.Optional(status()),
       grade: Type.Optional(grade()),
+      sort: Type.Optional(
+        Type.Enum([...AGENT_ORDERS], {
+          type: 'string',
+          description:
+            'default: newest first; name: by displayed name; grade: the weakest first, revoked agents last',
+        }),
+      ),
       after: Type.Optional(Type.String({ pattern: '^\\d{1,15}$' })),
     },
     { additionalProperties: false },
@@ -116,6 +126,44 @@ const reason = () =>
 /** `POST /api/account/agents/{agent}/suspend`, `/reactivate` and `/revoke`. */
 export const statusRequestSchema = () =>
   Type.Object({ reason: Type.Optional(nullable(reason())) }, { additionalProperties: false })
+
+/** They change in one transaction, and other writers on all nodes wait for it. */
+export const MAX_BULK_AGENTS = 200
+
+/** `POST /api/account/agents/status` */
+export const bulkStatusRequestSchema = (naming: Naming) =>
+  Type.Object(
+    {
+      agents: Type.Array(did(naming), {
+        minItems: 1,
+        maxItems: MAX_BULK_AGENTS,
+        uniqueItems: true,
+      }),
+      status: Type.Enum(['suspended', 'revoked'], { type: 'string' }),
+      reason: Type.Optional(nullable(reason())),
+    },
+    { additionalProperties: false },
+  )
+
+export type BulkStatusRequest = Static<ReturnType<typeof bulkStatusRequestSchema>>
+
+/** `POST /api/account/agents/status` */
+export const bulkStatusSchema = (naming: Naming) =>
+  Type.Object(
+    {
+      refused: Type.Array(
+        Type.Object({
+          [naming.didField]: did(naming),
+          code: Type.String({ description: 'an error code, such as NOT_FOUND' }),
+          message: Type.String(),
+        }),
+        { description: 'the agents that did not change; all others have the new status' },
+      ),
+    },
+    { description: 'What became of a bulk change' },
+  )
+
+export type BulkStatus = Static<ReturnType<typeof bulkStatusSchema>>
 
 /** `POST /api/account/agents/revoke-all`: the owner's username, repeated as confirmation. */
 export const revokeAllRequestSchema = () =>

@@ -5,18 +5,16 @@ import {
   verifyCertificateBy,
 } from './verify-certificate.ts'
 
-/** Described at `Registry.verifyCertificate`. */
-export type VerifyServiceCertificate = (
-  token: string,
-  options: ServiceCertificateOptions,
-) => Promise<VerifiedCertificate>
-
-/** Verifies the certificates of one service. @param service its address, which may be an internal one */
+/**
+ * Verifies the certificates of one service, as described at `Registry.verifyCertificate`, which loads this file when it is needed: most
+ * clients verify no signatures.
+ * @param service its address, which may be an internal one
+ */
 export function serviceCertificates(
   service: string,
   fetch: typeof globalThis.fetch,
-): VerifyServiceCertificate {
+): (token: string, options?: ServiceCertificateOptions) => Promise<VerifiedCertificate> {
   const client = new IssuerClient(fetch, service)
-  return (token, { issuer = service, maxAgeSeconds, now }) =>
+  return (token, { issuer = service, maxAgeSeconds, now } = {}) =>
     verifyCertificateBy(client, token, { issuers: [issuer], now }, maxAgeSeconds)
 }

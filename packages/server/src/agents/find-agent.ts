@@ -131,5 +131,9 @@ export function tailOf(naming: Naming, reference: string): Tail {
 export async function requireOwn(db: Db, ownerId: number, tail: Tail): Promise<AgentRow> {
   const row = await agentByTail(db, tail)
   if (row !== undefined && row.owner_id === ownerId) return row
-  throw new CodedError('NOT_FOUND', 'You have no agent with this DID.')
+  throw noOwnAgent()
+}
+
+export function noOwnAgent(): CodedError {
+  return new CodedError('NOT_FOUND', 'You have no agent with this DID.')
 }

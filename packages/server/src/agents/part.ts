@@ -45,14 +45,10 @@ import { ownAgentRoutes } from './manage/own-agent-routes.ts'
 import { answerPlainDocuments } from './plain-document-routes.ts'
 import { verifyChallenge } from './verification/verify-challenge.ts'
 import { verifyRequestRoute, verifyRoute } from './verification/verify-routes.ts'
-import { signedRequestVerdict, verifySignedRequest } from './verification/verify-signed-request.ts'
+import { signedRequestVerdict } from './verification/verify-signed-request.ts'
 
 export interface AgentsPart extends OwnersPart {
   readonly verify: (request: VerifyRequest) => Promise<VerifyResponse>
-  readonly verifySignedRequest: (
-    request: SignedRequest,
-    body: Uint8Array | undefined,
-  ) => ReturnType<typeof verifySignedRequest>
 }
 
 /**
@@ -81,7 +77,6 @@ export async function openAgents(
     )
   return {
     verify,
-    verifySignedRequest: (request, body) => verifySignedRequest(verifyDeps, request, body),
     routes(app) {
       lookupRoute(app, context)
       verifyRoute(app, { naming, verify })

@@ -1,4 +1,4 @@
-import type { AgentStatus, Assurance, CompactCard, Tier } from '@countersign/protocol'
+import type { AgentStatus, Assurance, CompactCard, StatusActor, Tier } from '@countersign/protocol'
 
 /** Descriptions of the assurance levels. */
 export const ASSURANCE_WORDS: Readonly<Record<Assurance, string>> = {
@@ -22,6 +22,14 @@ export const VERDICTS: Readonly<Record<AgentStatus, string>> = {
   active: 'This certificate is valid.',
   suspended: 'This certificate is suspended. Do not rely on it for now.',
   revoked: 'This certificate is permanently revoked. Do not rely on it.',
+}
+
+/** Who sets a status. */
+export const ACTOR_WORDS: Readonly<Record<StatusActor, string>> = {
+  owner: 'its owner',
+  operator: 'the operator',
+  agent: 'the agent itself',
+  service: 'the service',
 }
 
 /** Descriptions of the compact card's `verificationStatus`. */

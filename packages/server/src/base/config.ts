@@ -48,6 +48,7 @@ const RATE_LIMITS = {
   reads: '60000/m',
   changes: '600/m',
   pictures: '120/m',
+  directories: '30/m',
   witness: '600/m',
 } as const
 const HOUR_MS = 60 * 60 * 1000

@@ -14,15 +14,11 @@ import {
   withUsed,
 } from './check-challenge.ts'
 import { agentAnswer, type CheckPageData } from './check-data.ts'
-import { checkRequest } from './check-request.ts'
 import { checkSignature } from './check-signature.ts'
 import type { PageRouteContext } from './visitor.ts'
 import { contextFor } from './visitor.ts'
 
-/** Headers of a request, up to Node's 16 KiB and percent-encoded, and a body. */
-const REQUEST_FORM_LIMIT = 96 * 1024
-
-/** /check and /check/request: look up an agent, have it prove its key, explain a signed request. The service stores nothing. */
+/** /check: look up an agent, have it prove its key. The service stores nothing. */
 export async function checkRoutes(app: App, context: PageRouteContext): Promise<void> {
   const { read, pages } = context
   const headers = { ...pageHeaders(read.site.baseUrl), 'cache-control': 'no-store' }
@@ -61,28 +57,6 @@ export async function checkRoutes(app: App, context: PageRouteContext): Promise<
       const data = { ...found, proof: { asked, answer } }
       return send(reply, pages.make.checkPage(await contextFor(context, request, reply), data))
     })
-
-    scope.get('/check/request', { schema: { hide: true } }, async (request, reply) =>
-      send(reply, pages.make.checkRequestPage(await contextFor(context, request, reply), null)),
-    )
-
-    scope.post(
-      '/check/request',
-      { schema: { hide: true }, bodyLimit: REQUEST_FORM_LIMIT },
-      async (request, reply) => {
-        const field = formFields(request.body)
-        const asked = {
-          method: field('method'),
-          url: field('url'),
-          headers: field('headers'),
-          body: field('body'),
-          audience: field('audience'),
-        }
-        const answer = await checkRequest(context.verifySignedRequest, asked)
-        const page = await contextFor(context, request, reply)
-        return send(reply, pages.make.checkRequestPage(page, { asked, answer }))
-      },
-    )
   })
 }
 
@@ -99,5 +73,5 @@ async function dataFor(
     check.kind === 'found'
       ? challengeFor(challenges, didOfAgent(read.site, check.view.agent.tail), linked, used)
       : null
-  return { agent: { asked, answer: agentAnswer(read, check) }, challenge, proof: null }
+  return { agent: { asked, answer: await agentAnswer(read, check) }, challenge, proof: null }
 }

@@ -2,6 +2,7 @@ import {
   CodedError,
   type Did,
   decodeKey,
+  decodeSignature,
   encodeBase64,
   type VerifyRequest,
   type VerifyResponse,
@@ -34,6 +35,8 @@ export type SignatureCheck =
   | { readonly kind: 'expired' | 'used' | 'foreign' }
   /** The signature is valid, but no agent has this key. */
   | { readonly kind: 'uncertified' }
+  /** The text in the field for the signature is not one. */
+  | { readonly kind: 'unreadable-signature' }
   | { readonly kind: 'malformed'; readonly message: string }
   | Exclude<AgentCheck, { kind: 'found' }>
 
@@ -57,6 +60,7 @@ export async function checkSignature(
   if (state.kind === 'expired' || state.kind === 'used' || state.kind === 'foreign') {
     return { kind: state.kind }
   }
+  if (decodeSignature(signature.trim()) === null) return { kind: 'unreadable-signature' }
   const isOwnText = state.kind === 'own'
   let check: SignatureCheck = { kind: 'invalid' }
   for (const each of isOwnText ? lineEndVariants(challenge) : [challenge.trim()]) {

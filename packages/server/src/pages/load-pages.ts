@@ -65,7 +65,13 @@ export function importBuilt(dir: string): Promise<Built> {
 /** Written by `npm run build`. */
 const PAGES_DIR = join(import.meta.dirname, '../../dist/pages')
 const ENTRY = 'pages.js'
-const NO_ASSETS: PageAssets = { style: '', script: '', consoleScript: '', fonts: [] }
+const NO_ASSETS: PageAssets = {
+  style: '',
+  script: '',
+  consoleScript: '',
+  checkRequestScript: '',
+  fonts: [],
+}
 
 /** @param file Vite's manifest: the output file of each entry and the assets that it refers to */
 export function readAssets(file: string): PageAssets {
@@ -75,13 +81,15 @@ export function readAssets(file: string): PageAssets {
   const style = manifest['src/pages/views/pages.css']
   const script = manifest['src/pages/views/browser.ts']
   const consoleScript = manifest['src/pages/views/console-browser.ts']
-  if (style === undefined || script === undefined || consoleScript === undefined) {
+  const checkRequestScript = manifest['src/pages/views/check-request-browser.ts']
+  if (!style || !script || !consoleScript || !checkRequestScript) {
     throw new Error('The manifest of the public pages lacks their entries: npm run build')
   }
   return {
     style: `/${style.file}`,
     script: `/${script.file}`,
     consoleScript: `/${consoleScript.file}`,
+    checkRequestScript: `/${checkRequestScript.file}`,
     fonts: (style.assets ?? []).filter((each) => each.endsWith('.woff2')).map((each) => `/${each}`),
   }
 }

@@ -21,6 +21,7 @@ import {
   TO_THE_DID,
 } from './badge-routes.ts'
 import { certificateOf } from './certificate.ts'
+import { checkRequestRoutes } from './check-request/check-request-routes.ts'
 import { checkRoutes } from './check-routes.ts'
 import { consoleRoutes } from './console/console-routes.ts'
 import { PreviewImages } from './preview-images.ts'
@@ -56,6 +57,7 @@ export async function servePages(
   }
   startRoutes(app, context)
   await checkRoutes(app, context)
+  await checkRequestRoutes(app, context)
   await consoleRoutes(app, context)
   certificateRoute(app, context)
   badgeRoute(app, context)

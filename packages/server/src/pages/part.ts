@@ -11,6 +11,7 @@ import type { RateLimiter } from '../http/limits/rate-limiter.ts'
 import type { PartDeps } from '../http/part.ts'
 import { RenderedCache } from '../http/rendered.ts'
 import type { LogPart } from '../log/part.ts'
+import { KeyDirectories } from './check-request/key-directories.ts'
 import { serveDashboard } from './dashboard/dashboard-routes.ts'
 import { sessionRoutes } from './dashboard/session-routes.ts'
 import { streamRoute } from './dashboard/stream-routes.ts'
@@ -33,22 +34,24 @@ const MAX_RENDERED_BYTES = 32 * 1024 * 1024
 interface PagesPartDeps extends PartDeps, OwnerDeps, ReadDeps {
   readonly channelSources: ChannelSources
   readonly pages: Pages
-  readonly rateLimits: RateLimiter['limits']
+  /** Null: nothing is limited. */
+  readonly rateLimiter: RateLimiter | null
   readonly previewLimiter: ConcurrencyLimiter
 }
 
 /** Public pages, documentation, the console and the dashboard. */
 export function openPages(
   context: PagesPartDeps,
-  { verify, verifySignedRequest }: AgentsPart,
+  { verify }: AgentsPart,
   { loggedKeys }: LogPart,
   findRoot: RootLookup,
 ): OwnersPart {
-  const { settings, db, site, pages, rateLimits, previewLimiter } = context
+  const { settings, db, site, pages, rateLimiter, previewLimiter } = context
   const read = { ...context, db: db.read }
   const mailDeps = { ...context, mailDelivery: settings.mail?.kind ?? null }
   const renderedPages = new RenderedCache(MAX_RENDERED_BYTES)
-  const library = new Library(DOCS_DIR, deploymentOf(settings, rateLimits))
+  const library = new Library(DOCS_DIR, deploymentOf(settings, rateLimiter?.limits ?? []))
+  const directories = new KeyDirectories(context)
   return {
     async routes(app) {
       await servePages(app, {
@@ -56,7 +59,7 @@ export function openPages(
         findRoot,
         pages,
         verify,
-        verifySignedRequest,
+        inspect: { ...context, directories },
         challenges: context,
         loggedKeys,
         previewLimiter,
@@ -65,7 +68,12 @@ export function openPages(
       await emailLinkRoutes(app, { deps: mailDeps, pages })
       developmentMailRoute(app, { deps: mailDeps, pages })
       const { providers } = context
-      await serveDashboard(app, { baseUrl: site.baseUrl, providers, dir: DASHBOARD_DIR })
+      await serveDashboard(app, {
+        baseUrl: site.baseUrl,
+        serviceName: context.serviceName,
+        providers,
+        dir: DASHBOARD_DIR,
+      })
       packageRoutes(app, site.naming, PACKAGES_DIR)
       goModuleRoutes(app, site.naming, PACKAGES_DIR)
       docsRoutes(app, { library, pages, read, renderedPages })

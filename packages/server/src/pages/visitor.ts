@@ -9,7 +9,7 @@ import type { Db } from '../database/database.ts'
 import { Cookies } from '../http/cookies.ts'
 import type { RenderedCache } from '../http/rendered.ts'
 import type { LoggedKeys } from '../log/read-log.ts'
-import type { VerifySignedRequest } from './check-request.ts'
+import type { FindKeyDeps } from './check-request/find-key.ts'
 import type { Pages } from './load-pages.ts'
 import type { PreviewImages } from './preview-images.ts'
 import type { PageContext } from './views/page-context.ts'
@@ -23,7 +23,7 @@ export interface PageRouteContext {
   readonly previews: PreviewImages
   readonly renderedPages: RenderedCache
   readonly verify: (request: VerifyRequest) => Promise<VerifyResponse>
-  readonly verifySignedRequest: VerifySignedRequest
+  readonly inspect: FindKeyDeps
   readonly challenges: BoundChallengeDeps
   readonly loggedKeys: LoggedKeys
 }

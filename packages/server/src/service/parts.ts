@@ -23,7 +23,7 @@ import { openPrivacy } from './privacy/part.ts'
 interface PartsDeps extends PartDeps, OwnerDeps, ReadDeps {
   readonly channelSources: ChannelSources
   readonly pages: Pages
-  readonly rateLimits: RateLimiter['limits']
+  readonly rateLimiter: RateLimiter | null
   readonly previewLimiter: ConcurrencyLimiter
 }
 

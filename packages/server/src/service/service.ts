@@ -154,7 +154,7 @@ async function start(
     readModel,
     channelSources: { kinds: CHANNEL_KINDS, perspectives: perspectives.all },
     pages,
-    rateLimits: rateLimiter?.limits ?? [],
+    rateLimiter,
     previewLimiter: loadShedder.limiters.previews,
   }
   const opened = new OpenedParts()

@@ -102,12 +102,17 @@ for (const status of ['suspended', 'revoked'] as const) {
     const service = await startTestService(t)
     const key = newKey()
     const did = await claimAgent(service, await service.operator.addVerifiedOwner(), key)
-    await setStatus(service, did, status)
+    await setStatus(service, did, status, 'no_longer_used')
     const word = status === 'revoked' ? 'Revoked' : 'Suspended'
+    const text = await check(service, did)
+    const day = '\\d+ [A-Z][a-z]+ \\d{4}'
     assert.match(
-      await check(service, did),
-      new RegExp(`${word} This certificate (is permanently revoked|is suspended)`),
+      text,
+      new RegExp(
+        `${word} This certificate (is permanently revoked|is suspended).*${word} on ${day} by its owner\\. Reason: no longer used\\.`,
+      ),
     )
+    assert.equal(/Send it a challenge/.test(text), status === 'suspended', 'no further step')
     const fields = { agent: did, challenge: 'x', signature: key.sign('x') }
     assert.match(
       await prove(service, fields),
@@ -150,6 +155,8 @@ test('the check page verifies a signature by key, DID or username', async (t) =>
   )
 })
 
+const PASTE = /Not a signature Paste what the command of step 2 prints: 88 characters of base64/
+
 test('the check page says why a signature proves nothing', async (t) => {
   const service = await startTestService(t)
   const key = newKey()
@@ -158,7 +165,7 @@ test('the check page says why a signature proves nothing', async (t) => {
   const good = { agent: did, challenge: 'x', signature: key.sign('x') }
   const claim = `svc-verify-${'0'.repeat(32)}|main`
   const cases: [string, Record<string, string>, RegExp][] = [
-    ['another text', { ...good, challenge: 'x ' }, /Invalid signature/],
+    ['another text', { ...good, challenge: 'x ' }, /Invalid signature.*paste the 88 characters/],
     ['another key', { ...good, signature: stranger.sign('x') }, /Invalid signature/],
     [
       'a key that nobody certified',
@@ -170,8 +177,8 @@ test('the check page says why a signature proves nothing', async (t) => {
       { ...good, challenge: claim, signature: key.sign(claim) },
       /not a challenge but a claim/,
     ],
-    ['bad base64', { ...good, signature: 'not base64' }, /signature is malformed/],
-    ['no signature', { ...good, signature: '' }, /signature is malformed/],
+    ['bad base64', { ...good, signature: 'not base64' }, PASTE],
+    ['no signature', { ...good, signature: '' }, PASTE],
     ['no challenge', { ...good, challenge: '' }, /A challenge is not empty/],
     ['a NUL', { ...good, challenge: 'a\0b' }, /without U\+0000/],
     ['a small-order key', { ...good, agent: `AQ${'A'.repeat(41)}=` }, /not a valid Ed25519 key/],

@@ -1,7 +1,9 @@
 import type { Account } from '@countersign/protocol'
 import { useQueryClient } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { send } from '../../api/client.ts'
+import { sessionQuery } from '../../api/queries.ts'
 import { Button } from '../../components/button.tsx'
 import { ConfirmDialog } from '../../components/dialog.tsx'
 import { TextField } from '../../components/field.tsx'
@@ -13,13 +15,22 @@ export function DeletionSection({ account }: { readonly account: Account }) {
   const { username } = account.owner
   const withRecentSignIn = useRecentSignIn()
   const queries = useQueryClient()
+  const navigate = useNavigate()
   const [confirming, setConfirming] = useState(false)
   const [typed, setTyped] = useState('')
 
   async function deleteAccount() {
-    await withRecentSignIn(() => send('POST', '/api/account/deletion', { username: typed.trim() }))
-    queries.clear()
-    location.assign('/')
+    const { revokedAgents } = await withRecentSignIn(() =>
+      send<{ revokedAgents: number }>('POST', '/api/account/deletion', { username: typed.trim() }),
+    )
+    queries.setQueryData(
+      sessionQuery.queryKey,
+      (session) => session && { ...session, owner: null, renewal: null, channelNotes: [] },
+    )
+    await navigate({ to: '/sign-in', state: { deleted: { revokedAgents } } })
+    // No data of this owner stays in memory.
+    queries.removeQueries({ predicate: ({ queryKey }) => queryKey !== sessionQuery.queryKey })
+    await queries.invalidateQueries(sessionQuery)
   }
 
   function close() {

@@ -1,13 +1,21 @@
-import type { OwnerAgent } from '@countersign/protocol'
+import type { ChannelTrouble, OwnerAgent, SessionState } from '@countersign/protocol'
 import { GradeMark, StatusMark } from '@countersign/ui'
+import { useSuspenseQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { AgentPicture } from '../../agents/agent-picture.tsx'
-import { didOf } from '../../agents/did.ts'
+import { didOf, nameOf } from '../../agents/did.ts'
 import { useService } from '../../agents/use-service.ts'
+import { sessionQuery } from '../../api/queries.ts'
 import { DateTime } from '../../components/date-time.tsx'
 import type { Selection } from './use-selection.ts'
 
-const COLUMNS = 'md:grid-cols-[1.25rem_3rem_minmax(0,1fr)_3rem_8.5rem_10rem_9rem]'
+const COLUMNS = '@4xl:grid-cols-[1.25rem_3rem_minmax(0,1fr)_3rem_8.5rem_10rem_9rem]'
+
+const ATTENTION: Readonly<Record<ChannelTrouble, string>> = {
+  stale: 'No longer verified',
+  failing: 'Proof not found',
+  ending: 'Expires soon',
+}
 
 interface AgentListProps {
   readonly agents: readonly OwnerAgent[]
@@ -16,28 +24,30 @@ interface AgentListProps {
   readonly selection: Selection
 }
 
-/** A table on wide screens, cards on narrow ones. */
+/** A table if it is wide enough for the size of the text, otherwise cards. */
 export function AgentList({ agents, stale, selection }: AgentListProps) {
   const service = useService()
+  const { channelNotes } = useSuspenseQuery(sessionQuery).data
   return (
     <div
       aria-busy={stale}
-      className={`overflow-hidden rounded-2xl border border-line bg-surface transition-opacity ${stale ? 'opacity-60' : ''}`}
+      className={`@container overflow-hidden rounded-2xl border border-line bg-surface transition-opacity ${stale ? 'opacity-60' : ''}`}
     >
       <div
         aria-hidden="true"
-        className={`hidden gap-x-5 border-line border-b px-6 py-3 text-soft text-sm md:grid ${COLUMNS}`}
+        className={`hidden gap-x-5 border-line border-b px-6 py-3 text-soft text-sm @4xl:grid ${COLUMNS}`}
       >
         <span className="col-span-2 col-start-2">Agent</span>
         <span>Grade</span>
         <span>Status</span>
-        <span>Owner’s identity</span>
+        <span>Channels</span>
         <span>Claimed</span>
       </div>
       <ul className="divide-y divide-line">
         {agents.map((agent) => {
           const did = didOf(service, agent)
-          return <Row key={did} did={did} agent={agent} selection={selection} />
+          const note = channelNotes.find(({ tail }) => did.endsWith(tail))
+          return <Row key={did} did={did} agent={agent} note={note} selection={selection} />
         })}
       </ul>
     </div>
@@ -47,20 +57,24 @@ export function AgentList({ agents, stale, selection }: AgentListProps) {
 interface RowProps {
   readonly did: string
   readonly agent: OwnerAgent
+  /** Its channel that needs attention. */
+  readonly note: SessionState['channelNotes'][number] | undefined
   readonly selection: Selection
 }
 
-function Row({ did, agent, selection }: RowProps) {
-  const { status } = agent
+function Row({ did, agent, note, selection }: RowProps) {
+  const { status, channels } = agent
+  const name = nameOf(agent)
+  const [first] = channels
   return (
     <li
-      className={`relative grid grid-cols-[1.25rem_3rem_minmax(0,1fr)_auto] items-center gap-x-4 gap-y-3 px-5 py-4 hover:bg-paper has-focus-visible:bg-paper md:gap-x-5 md:px-6 ${COLUMNS}`}
+      className={`relative grid grid-cols-[1.25rem_3rem_minmax(0,1fr)_auto] items-center gap-x-4 gap-y-3 px-5 py-4 hover:bg-paper has-focus-visible:bg-paper @4xl:gap-x-5 @4xl:px-6 ${COLUMNS}`}
     >
       {/* Above the link that covers the row, with a margin that is easy to hit. */}
       <label className="relative z-10 -m-3 grid cursor-pointer p-3">
         <input
           type="checkbox"
-          aria-label={`Select ${agent.displayName}`}
+          aria-label={`Select ${name}`}
           className="size-5 accent-accent"
           checked={selection.has(did)}
           onChange={({ target }) => selection.set(did, target.checked)}
@@ -72,27 +86,45 @@ function Row({ did, agent, selection }: RowProps) {
         <Link
           to="/agents/$did"
           params={{ did }}
-          className="block truncate font-semibold text-ink no-underline after:absolute after:inset-0 hover:text-accent"
+          className="wrap-anywhere block font-semibold @4xl:truncate text-ink no-underline after:absolute after:inset-0 hover:text-accent"
         >
-          {agent.displayName}
+          {name}
         </Link>
-        <p className="truncate text-soft text-sm">
-          {agent.username !== null && <>@{agent.username} · </>}
-          <span className="sr-only">label: </span>
-          {agent.agentId}
+        <p className="wrap-anywhere text-soft text-sm @4xl:truncate">
+          {name === agent.agentId ? (
+            'Label, not named yet'
+          ) : (
+            <>
+              {agent.username !== null && <>@{agent.username} · </>}
+              <span className="sr-only">label: </span>
+              {agent.agentId}
+            </>
+          )}
         </p>
       </div>
       <GradeMark grade={agent.grade} status={status} />
-      <div className="col-span-4 flex flex-wrap items-center gap-x-4 gap-y-2 text-sm md:contents">
+      <div className="col-span-4 flex flex-wrap items-center gap-x-4 gap-y-2 text-sm @4xl:contents">
         <div>
           <StatusMark status={status} />
         </div>
-        <p className="min-w-0 wrap-anywhere">
-          <span className="text-soft md:sr-only">Identity: </span>
-          {agent.verification?.label ?? <span className="text-soft">Not verified</span>}
-        </p>
+        <div className="min-w-0">
+          <p className="wrap-anywhere @4xl:truncate">
+            <span className="text-soft @4xl:sr-only">Channels: </span>
+            {first === undefined ? (
+              <span className="text-soft">None</span>
+            ) : (
+              `${first.handleOrDomain}${channels.length > 1 ? ` +${channels.length - 1}` : ''}`
+            )}
+          </p>
+          {note !== undefined && (
+            <p className="wrap-anywhere font-medium text-warn @4xl:truncate">
+              {ATTENTION[note.trouble]}
+              {note.handleOrDomain !== first?.handleOrDomain && `: ${note.handleOrDomain}`}
+            </p>
+          )}
+        </div>
         <p className="text-soft">
-          <span className="md:sr-only">Claimed </span>
+          <span className="@4xl:sr-only">Claimed </span>
           <DateTime at={agent.claimedAt} />
         </p>
       </div>

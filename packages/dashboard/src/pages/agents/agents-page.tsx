@@ -27,7 +27,6 @@ export function AgentsPage() {
   return (
     <Page
       title="Agents"
-      {...(!none && { lead: 'Your agents, newest first.' })}
       actions={
         !none && (
           <Link to="/claim" className={buttonClass('primary')}>
@@ -80,7 +79,8 @@ function ListSkeleton() {
     <>
       <Loading what="your agents" />
       <div className="flex flex-col gap-4">
-        <div className="grid gap-4 sm:grid-cols-[minmax(0,1fr)_10rem]">
+        <div className="grid gap-4 sm:grid-cols-[minmax(0,1fr)_7rem_10rem]">
+          <Skeleton className="h-19" />
           <Skeleton className="h-19" />
           <Skeleton className="h-19" />
         </div>

@@ -1,6 +1,6 @@
-import type { OwnerAgent } from '@countersign/protocol'
-import { pathOf } from '../../agents/queries.ts'
-import { ApiError, get, send } from '../../api/client.ts'
+import { type BulkStatus, type BulkStatusRequest, MAX_BULK_AGENTS } from '@countersign/protocol'
+import { didIn } from '../../agents/did.ts'
+import { send } from '../../api/client.ts'
 
 export type BulkChange = 'suspend' | 'revoke'
 
@@ -19,52 +19,37 @@ export interface Outcome extends Target {
 const STATUS_AFTER = { suspend: 'suspended', revoke: 'revoked' } as const
 
 /**
- * Changes agents one after another. An agent that another change has already brought to the wanted status counts as done. Stops if the
- * service does not respond, limits the rate or ends the session: the rest is then `skipped`.
- * @param onProgress called with the number of agents that are finished
+ * Changes agents, as many as possible in one request, because each request is one notification. Stops if the service does not respond, limits the rate or ends the session: the rest is
+ * then `skipped`.
  */
 export async function changeAll(
   targets: readonly Target[],
   change: BulkChange,
   reason: string | null,
-  onProgress: (finished: number) => void,
+  shortName: string,
 ): Promise<Outcome[]> {
   const outcomes: Outcome[] = []
-  let stopped = false
-  for (const target of targets) {
-    if (stopped) {
-      outcomes.push({ ...target, result: 'skipped', message: null })
+  let failure: string | null = null
+  for (let from = 0; from < targets.length; from += MAX_BULK_AGENTS) {
+    const part = targets.slice(from, from + MAX_BULK_AGENTS)
+    if (failure !== null) {
+      outcomes.push(...part.map((each) => ({ ...each, result: 'skipped', message: null }) as const))
       continue
     }
     try {
-      await send('POST', `${pathOf(target.did)}/${change}`, { reason })
-      outcomes.push({ ...target, result: 'done', message: null })
-    } catch (error) {
-      if (await isAlready(error, target, change)) {
-        outcomes.push({ ...target, result: 'done', message: null })
-      } else {
-        outcomes.push({ ...target, result: 'failed', message: messageOf(error) })
-        stopped = !isAboutOneAgent(error)
+      const agents = part.map(({ did }) => did)
+      const body: BulkStatusRequest = { agents, status: STATUS_AFTER[change], reason }
+      const { refused } = await send<BulkStatus>('POST', '/api/account/agents/status', body)
+      const messages = new Map(refused.map((each) => [didIn(shortName, each), each.message]))
+      for (const each of part) {
+        const message = messages.get(each.did) ?? null
+        outcomes.push({ ...each, result: message === null ? 'done' : 'failed', message })
       }
+    } catch (error) {
+      failure = error instanceof Error ? error.message : 'Unknown error.'
+      const message = failure
+      outcomes.push(...part.map((each) => ({ ...each, result: 'failed', message }) as const))
     }
-    onProgress(outcomes.length)
   }
   return outcomes
-}
-
-/** Whether the agent is in the wanted status already: revoking one of a compromised key revokes all of that key. */
-async function isAlready(error: unknown, { did }: Target, change: BulkChange): Promise<boolean> {
-  if (!(error instanceof ApiError && error.code === 'VALIDATION_ERROR')) return false
-  const agent = await get<OwnerAgent>(pathOf(did)).catch(() => null)
-  return agent?.status === STATUS_AFTER[change]
-}
-
-function isAboutOneAgent(error: unknown): boolean {
-  return (
-    error instanceof ApiError && ['VALIDATION_ERROR', 'NOT_FOUND', 'FORBIDDEN'].includes(error.code)
-  )
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : 'Unknown error.'
 }

@@ -1,7 +1,7 @@
 import type { OwnerAgent } from '@countersign/protocol'
 import { useQueryClient } from '@tanstack/react-query'
 import { type ReactNode, useEffect, useState } from 'react'
-import { didOf } from '../../agents/did.ts'
+import { didOf, nameOf } from '../../agents/did.ts'
 import { AGENTS_KEY } from '../../agents/queries.ts'
 import { ReasonField, useReason } from '../../agents/reason-field.tsx'
 import { useService } from '../../agents/use-service.ts'
@@ -42,12 +42,12 @@ export function BulkDialog({ change, selected, open, onClose, onDone }: BulkDial
   const queries = useQueryClient()
   const reason = useReason()
   const [typed, setTyped] = useState('')
-  const [finished, setFinished] = useState<number | null>(null)
+  const [running, setRunning] = useState(false)
   const [outcomes, setOutcomes] = useState<readonly Outcome[]>([])
   const { verb, done, unchanged, effect } = TEXTS[change]
   const targets = selected
     .filter(({ status }) => (change === 'suspend' ? status === 'active' : status !== 'revoked'))
-    .map((agent) => ({ did: didOf(service, agent), name: agent.displayName }))
+    .map((agent) => ({ did: didOf(service, agent), name: nameOf(agent) }))
   const others = selected.length - targets.length
   const confirmed = change === 'suspend' || typed.trim() === String(targets.length)
 
@@ -55,13 +55,13 @@ export function BulkDialog({ change, selected, open, onClose, onDone }: BulkDial
   // biome-ignore lint/correctness/useExhaustiveDependencies: only when it opens
   useEffect(() => {
     setTyped('')
-    setFinished(null)
+    setRunning(false)
     reset()
   }, [open])
 
   async function run() {
-    setFinished(0)
-    const results = await changeAll(targets, change, reason.reason, setFinished)
+    setRunning(true)
+    const results = await changeAll(targets, change, reason.reason, service.shortName)
     await queries.invalidateQueries({ queryKey: AGENTS_KEY })
     const changed = results.filter(({ result }) => result === 'done')
     onDone(changed.map(({ did }) => did))
@@ -73,7 +73,7 @@ export function BulkDialog({ change, selected, open, onClose, onDone }: BulkDial
     <>
       <ConfirmDialog
         open={open}
-        onClose={() => finished === null && onClose()}
+        onClose={() => !running && onClose()}
         onDone={onClose}
         title={`${verb} ${count(targets.length)}?`}
         action={`${verb} ${count(targets.length)}`}
@@ -106,9 +106,6 @@ export function BulkDialog({ change, selected, open, onClose, onDone }: BulkDial
             autoComplete="off"
           />
         )}
-        <p role="status" className="font-medium empty:hidden">
-          {finished !== null && `${finished} of ${targets.length} finished`}
-        </p>
       </ConfirmDialog>
       <ResultDialog outcomes={outcomes} done={done} onClose={() => setOutcomes([])} />
     </>

@@ -1,4 +1,9 @@
-import { AGENT_STATUSES, type OwnerAgents } from '@countersign/protocol'
+import {
+  AGENT_ORDERS,
+  AGENT_STATUSES,
+  type AgentOrder,
+  type OwnerAgents,
+} from '@countersign/protocol'
 import { STATUS_WORDS } from '@countersign/ui'
 import { useNavigate } from '@tanstack/react-router'
 import { useEffect, useRef, useState } from 'react'
@@ -6,6 +11,15 @@ import type { AgentsFilter } from '../../agents/queries.ts'
 import { SelectField, TextField } from '../../components/field.tsx'
 import { FilterLinks } from '../../components/filter-links.tsx'
 import { filterOf, GRADES } from './use-agents-filter.ts'
+
+const ORDER_NAMES: Readonly<Record<AgentOrder, string>> = {
+  newest: 'Newest',
+  name: 'Name',
+  grade: 'Weakest grade',
+}
+
+/** The orders that the URL names. */
+const SORTED = AGENT_ORDERS.filter((each) => each !== 'newest')
 
 interface FiltersProps {
   readonly filter: AgentsFilter
@@ -20,12 +34,14 @@ export function Filters({ filter, counts }: FiltersProps) {
   const total = counts.active + counts.suspended + counts.revoked
 
   return (
-    <search aria-label="Agents" className="flex flex-col gap-4">
-      <div className="grid gap-4 sm:grid-cols-[minmax(0,1fr)_10rem]">
-        <SearchField
-          value={filter.search ?? ''}
-          onChange={(search) => show(filterOf({ ...filter, search }))}
-        />
+    <search aria-label="Agents" className="@container flex flex-col gap-4">
+      <div className="grid grid-cols-2 gap-4 @2xl:grid-cols-[minmax(0,1fr)_7rem_10rem]">
+        <div className="col-span-2 @2xl:col-span-1">
+          <SearchField
+            value={filter.search ?? ''}
+            onChange={(search) => show(filterOf({ ...filter, search }))}
+          />
+        </div>
         <SelectField
           label="Grade"
           value={filter.grade ?? ''}
@@ -36,6 +52,19 @@ export function Filters({ filter, counts }: FiltersProps) {
           <option value="">Any</option>
           {GRADES.map((each) => (
             <option key={each}>{each}</option>
+          ))}
+        </SelectField>
+        <SelectField
+          label="Sort by"
+          value={filter.sort ?? 'newest'}
+          onChange={({ target }) =>
+            show(filterOf({ ...filter, sort: SORTED.find((each) => each === target.value) }))
+          }
+        >
+          {AGENT_ORDERS.map((each) => (
+            <option key={each} value={each}>
+              {ORDER_NAMES[each]}
+            </option>
           ))}
         </SelectField>
       </div>

@@ -1,7 +1,6 @@
-import { Link } from '@tanstack/react-router'
 import { toCsv } from '../../agents/csv.ts'
 import { useService } from '../../agents/use-service.ts'
-import { Button, buttonClass } from '../../components/button.tsx'
+import { Button } from '../../components/button.tsx'
 import { CopyButton, CopyField } from '../../components/copy-field.tsx'
 import { Countdown } from '../../components/countdown.tsx'
 import { ErrorNote } from '../../components/error-note.tsx'
@@ -32,15 +31,8 @@ export function BatchSection({ tokens, left, claimed, creating }: BatchSectionPr
     <Section
       title={`${values.length} claim tokens`}
       lead="Shown only once. Treat them like passwords. Each token redeems one certificate."
-      actions={
-        claimed > 0 && (
-          <Link to="/agents" className={buttonClass()}>
-            Show the agents
-          </Link>
-        )
-      }
     >
-      <Countdown left={left} total={tokens.seconds} />
+      <Countdown left={left} total={tokens.seconds} of="the agents" />
       <p role="status" className="font-medium">
         {claimed} of {values.length} agents claimed
       </p>

@@ -14,6 +14,7 @@ import { useCountdown } from '../../components/use-countdown.ts'
 import { BatchSection } from './batch-section.tsx'
 import { ClaimInstructions } from './claim-instructions.tsx'
 import { ClaimedAgent } from './claimed-agent.tsx'
+import { ClaimedBatch } from './claimed-batch.tsx'
 import { CreateToken } from './create-token.tsx'
 import { type ClaimTokens, type Creating, useClaimTokens } from './use-claim-tokens.ts'
 import { useClaimedAgents } from './use-claimed-agents.ts'
@@ -39,8 +40,10 @@ export function ClaimPage() {
 
   const batch = tokens !== null && tokens.values.length > 1
   const claimedDid = batch ? undefined : claimed.at(-1)
-  const waiting = tokens !== null && left > 0 && claimedDid === undefined
-  const expired = tokens !== null && left === 0 && claimedDid === undefined
+  const isComplete = batch && (claimed.length >= tokens.values.length || left === 0)
+  const claimedBatch = isComplete && claimed.length > 0
+  const waiting = tokens !== null && left > 0 && claimedDid === undefined && !claimedBatch
+  const expired = tokens !== null && left === 0 && claimedDid === undefined && !claimedBatch
 
   return (
     <Page
@@ -49,12 +52,18 @@ export function ClaimPage() {
     >
       <p role="status" className="sr-only">
         {claimedDid !== undefined && 'Your agent has its certificate.'}
+        {claimedBatch && 'Your agents have their certificates.'}
         {waiting && `${batch ? 'Your claim tokens are' : 'Your claim token is'} ready.`}
         {expired && 'The claim token has expired.'}
       </p>
       {claimedDid !== undefined && (
         <RestoreFocus key={claimedDid}>
           <ClaimedAgent did={claimedDid} creating={creating} />
+        </RestoreFocus>
+      )}
+      {claimedBatch && (
+        <RestoreFocus key="batch">
+          <ClaimedBatch dids={claimed} size={tokens.values.length} creating={creating} />
         </RestoreFocus>
       )}
       {waiting && (

@@ -58,7 +58,18 @@ export function ClaimedAgent({ did, creating }: ClaimedAgentProps) {
           <Skeleton className="h-64 rounded-xl" />
         </>
       )}
-      {agent && <AgentCard card={agent} />}
+      {agent && (
+        <div className="relative flex flex-col gap-3">
+          <AgentCard card={agent} />
+          {/* The whole card is clickable, but only the text is the link, for a short accessible name. */}
+          <a
+            href={agent.certificateUrl}
+            className="self-start text-accent underline underline-offset-4 after:absolute after:inset-0 hover:text-accent-strong"
+          >
+            Open the certificate
+          </a>
+        </div>
+      )}
     </section>
   )
 }

@@ -8,7 +8,7 @@ import { Page, Section } from '../../components/page.tsx'
 import { ProviderError } from '../../components/provider-error.tsx'
 import { Sheet, SheetSection } from '../../components/sheet.tsx'
 import { Loading, Skeleton } from '../../components/skeleton.tsx'
-import { ProviderCard } from './provider-card.tsx'
+import { ProviderTable } from './provider-table.tsx'
 import { VerificationItem } from './verification-item.tsx'
 
 export function IdentityPage() {
@@ -85,7 +85,12 @@ function Loaded({ identity: { providers, verifications } }: { readonly identity:
                   verification={each}
                   provider={providers.find(({ id }) => id === each.provider)}
                   strongest={each.provider === strongest?.provider}
-                  labelOf={(id) => providers.find((one) => one.id === id)?.label ?? id}
+                  labelOf={(id) =>
+                    [
+                      ...providers,
+                      ...verifications.map((one) => ({ ...one, id: one.provider })),
+                    ].find((one) => one.id === id)?.label ?? 'another provider'
+                  }
                 />
               ))}
             </ul>
@@ -105,16 +110,12 @@ function Loaded({ identity: { providers, verifications } }: { readonly identity:
         {providers.length === 0 && (
           <Note>The operator of this service has not configured an identity provider.</Note>
         )}
-        <ul className="grid gap-5 md:grid-cols-2">
-          {providers.map((each) => (
-            <ProviderCard
-              key={each.id}
-              provider={each}
-              verified={current.some(({ provider }) => provider === each.id)}
-              urgent={current.length === 0}
-            />
-          ))}
-        </ul>
+        {providers.length > 0 && (
+          <ProviderTable
+            providers={providers}
+            verified={new Set(current.map(({ provider }) => provider))}
+          />
+        )}
       </section>
       <StoredData />
     </>
@@ -138,10 +139,7 @@ function Placeholder() {
     <>
       <Loading what="your verifications" />
       <Skeleton className="h-96" />
-      <div className="grid gap-5 md:grid-cols-2">
-        <Skeleton className="h-80" />
-        <Skeleton className="h-80" />
-      </div>
+      <Skeleton className="h-80" />
     </>
   )
 }
@@ -154,8 +152,8 @@ export function StoredData() {
           <dt className="font-medium">Stored</dt>
           <dd className="text-pretty text-soft">
             The provider, the assurance level, the dates, the country if the provider names one, and
-            a one-way hash of your identifier at the provider. The hash only prevents that one
-            person verifies two accounts.
+            a one-way hash of your identifier at the provider. With providers that identify a person
+            uniquely, the hash prevents that one person verifies two accounts.
           </dd>
         </div>
         <div>

@@ -29,8 +29,7 @@ export function PublishNameField({
         <>
           {renewal ? 'When you renew, publish' : 'Publish'} the name that {label} verifies
           <span className="block text-sm text-soft">
-            Everyone sees it on the certificates of your agents, with the provider and the date. The
-            service stores it only for this.
+            Everyone sees it on your agents’ certificates.
           </span>
         </>
       }

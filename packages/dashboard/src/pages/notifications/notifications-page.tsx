@@ -22,11 +22,11 @@ export function NotificationsPage() {
       title="Notifications"
       lead={
         <>
-          Expiring proofs, and security events of your account. On the page{' '}
-          <Link to="/account" className={LINK}>
-            Account
+          Expiring proofs, and security events of your account.{' '}
+          <Link to="/account/notifications" className={LINK}>
+            Choose which are also sent by e-mail
           </Link>
-          , you choose which of them are also sent by e-mail.
+          .
         </>
       }
       actions={

@@ -1,6 +1,6 @@
 import type { SessionState } from '@countersign/protocol'
 import { useQueryClient, useSuspenseQuery } from '@tanstack/react-query'
-import { getRouteApi, Link, useRouter } from '@tanstack/react-router'
+import { getRouteApi, Link, useLocation, useRouter } from '@tanstack/react-router'
 import { useState } from 'react'
 import { send } from '../../api/client.ts'
 import { passkeysUnavailableReason, signInWithPasskey } from '../../api/passkeys.ts'
@@ -26,6 +26,7 @@ export function SignInPage() {
 
   return (
     <Page title="Sign in" lead="Sign in to manage your agents." width="narrow">
+      <Deleted />
       {failed !== undefined && (
         <ProviderError
           what="You are not signed in."
@@ -55,6 +56,33 @@ export function SignInPage() {
         No passkey and no recovery code? Ask the operator of this service for a sign-in link.
       </p>
     </Page>
+  )
+}
+
+declare module '@tanstack/react-router' {
+  interface HistoryState {
+    /** The account was deleted. Part of the history, not of the URL, so that no link of another site can say it. */
+    deleted?: { readonly revokedAgents: number }
+  }
+}
+
+function Deleted() {
+  const deleted = useLocation({ select: ({ state }) => state.deleted })
+  if (deleted === undefined) return null
+  const { revokedAgents } = deleted
+  return (
+    <div role="status">
+      <Note tone="good">
+        <p className="font-medium">Your account is deleted.</p>
+        {revokedAgents > 0 && (
+          <p>
+            {revokedAgents === 1 ? 'Your agent is' : `Your ${revokedAgents} agents are`} revoked
+            permanently.
+          </p>
+        )}
+        <p>Your name, sign-in methods and verifications are deleted.</p>
+      </Note>
+    </div>
   )
 }
 

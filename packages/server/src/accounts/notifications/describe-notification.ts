@@ -67,16 +67,21 @@ const TEXTS: Readonly<Record<NotificationKind, Describe>> = {
     text: `The agent is ${agentOf(details, site, agent)}. It is suspended, and is revoked on ${minute(details.finalAt)}. If the agent did not do this, its key was stolen: recover the agent with a new key before then, and report the key as stolen.`,
     link: agentLink(details, site),
   }),
-  agent_suspended: (details, site, agent) => ({
-    title: `${agent}: suspended by ${BY[String(details.by)] ?? 'the service'}`,
-    text: `The agent is ${agentOf(details, site, agent)}.${reasonOf(details)} Its grade is E until it is active again.`,
-    link: agentLink(details, site),
-  }),
-  agent_revoked: (details, site, agent) => ({
-    title: `${agent}: revoked by ${BY[String(details.by)] ?? 'the service'}`,
-    text: `The agent is ${agentOf(details, site, agent)}.${reasonOf(details)} Its certificate cannot be restored.${IF_NOT_YOU}`,
-    link: agentLink(details, site),
-  }),
+  agent_suspended: (details, site, agent) =>
+    describeStatus('suspended', details, site, agent, (isOne) =>
+      isOne
+        ? ' Its grade is E until it is active again.'
+        : ' Their grade is E until they are active again.',
+    ),
+  agent_revoked: (details, site, agent) =>
+    describeStatus(
+      'revoked',
+      details,
+      site,
+      agent,
+      (isOne) =>
+        ` ${isOne ? 'Its certificate' : 'Their certificates'} cannot be restored.${IF_NOT_YOU}`,
+    ),
   agents_revoked: (details) => ({
     title: 'All of your agents were revoked',
     text: `Somebody who was signed in to your account revoked them.${reasonOf(details)} Their certificates cannot be restored.${IF_NOT_YOU}`,
@@ -90,32 +95,32 @@ const TEXTS: Readonly<Record<NotificationKind, Describe>> = {
   new_sign_in: ({ method, browser, signedInAt }) => ({
     title: 'New sign-in to your account',
     text: `${describeBrowser(String(browser))} signed in with ${METHODS[String(method)] ?? 'another method'} on ${minute(signedInAt)}. The name of the browser is self-declared.${IF_NOT_YOU}`,
-    link: '/dashboard/account',
+    link: '/dashboard/account/security',
   }),
   recovery_code_used: ({ browser, signedInAt }) => ({
     title: 'A recovery code was used to sign in to your account',
     text: `${describeBrowser(String(browser))} signed in on ${minute(signedInAt)}. The code cannot be used again. Add a passkey, so that you do not need another one.${IF_NOT_YOU}`,
-    link: '/dashboard/account',
+    link: '/dashboard/account/security',
   }),
   sign_in_method_added: (details, site) => ({
     title: `${capital(methodOf(details, site))} added to your account`,
     text: `It can be used to sign in.${IF_NOT_YOU}`,
-    link: '/dashboard/account',
+    link: '/dashboard/account/security',
   }),
   sign_in_method_removed: (details, site) => ({
     title: `${capital(methodOf(details, site))} removed from your account`,
     text: `It can no longer be used to sign in.${IF_NOT_YOU}`,
-    link: '/dashboard/account',
+    link: '/dashboard/account/security',
   }),
   email_address_added: ({ domain }) => ({
     title: `An e-mail address at ${domain} was added to your account`,
     text: `It is verified and receives your notifications.${IF_NOT_YOU}`,
-    link: '/dashboard/account',
+    link: '/dashboard/account/notifications',
   }),
   email_address_removed: ({ domain }) => ({
     title: `An e-mail address at ${domain} was removed from your account`,
     text: `It no longer receives notifications.${IF_NOT_YOU}`,
-    link: '/dashboard/account',
+    link: '/dashboard/account/notifications',
   }),
   verification_removed: ({ provider }, site) => ({
     title: `Your verification by ${labelOf(provider, site)} was removed`,
@@ -125,7 +130,7 @@ const TEXTS: Readonly<Record<NotificationKind, Describe>> = {
   api_key_created: ({ name, scopes, expiresAt }) => ({
     title: 'An API key was created for your account',
     text: `Its name is ${selfDeclared(String(name))}. Scopes: ${String(scopes).replaceAll(' ', ', ')}. It expires on ${day(expiresAt)}. If you no longer need it, revoke it.${IF_NOT_YOU}`,
-    link: '/dashboard/account',
+    link: '/dashboard/account/developers',
   }),
   access_changed: (details) => {
     const { title, text, link } = accessOf(details)
@@ -143,8 +148,33 @@ const TEXTS: Readonly<Record<NotificationKind, Describe>> = {
   email_undeliverable: ({ domain }) => ({
     title: `E-mail to your address at ${domain} could not be delivered`,
     text: 'The notification is listed here. Check the address, and remove it if you no longer use it.',
-    link: '/dashboard/account',
+    link: '/dashboard/account/notifications',
   }),
+}
+
+/** Of one agent, or of all agents of a bulk change, of which `agent` is the first. */
+function describeStatus(
+  status: 'suspended' | 'revoked',
+  details: NotificationDetails,
+  site: Site,
+  agent: string,
+  effect: (isOne: boolean) => string,
+): NotificationText {
+  const count = Number(details.count ?? 1)
+  if (count === 1) {
+    return {
+      title: `${agent}: ${status} by ${BY[String(details.by)] ?? 'the service'}`,
+      text: `The agent is ${agentOf(details, site, agent)}.${reasonOf(details)}${effect(true)}`,
+      link: agentLink(details, site),
+    }
+  }
+  const others = count === 2 ? '1 other agent' : `${count - 1} other agents`
+  const agents = agent === AN_AGENT ? `${count} agents` : `${agent} and ${others}`
+  return {
+    title: `${agents}: ${status} by their owner`,
+    text: `${count} agents were ${status} together.${reasonOf(details)}${effect(false)}`,
+    link: '/dashboard/agents',
+  }
 }
 
 const IF_NOT_YOU =

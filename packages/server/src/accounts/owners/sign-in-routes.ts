@@ -139,14 +139,14 @@ async function completeCallback(
     }
     return dashboardPageFor(outcome, encodeURIComponent(id))
   } catch (error) {
-    const page = browser.session === null ? 'sign-in' : 'account'
+    const page = browser.session === null ? 'sign-in' : 'account/security'
     return `${page}?${new URLSearchParams(callbackFailureQuery(error, request, deps.providers, id))}`
   }
 }
 
 function dashboardPageFor(outcome: ProviderOutcome, id: string): string {
   if (outcome.kind === 'unknown') return `sign-up?provider=${id}`
-  return outcome.kind === 'linked' ? `account?linked=${id}` : 'agents'
+  return outcome.kind === 'linked' ? `account/security?linked=${id}` : 'agents'
 }
 
 /** Sign-in with a single-use secret: a recovery code, or a sign-in link from the operator. */

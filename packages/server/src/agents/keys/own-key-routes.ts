@@ -62,7 +62,7 @@ export function ownKeyRoutes(
     schema: ownerSchema({
       operationId: 'startRecovery',
       summary:
-        "Start the recovery of an agent's key; needs a recent sign-in with a passkey or provider added 72 hours ago",
+        "Start the recovery of an agent's key; needs a recent sign-in with a passkey or provider added 72 hours ago, or the passkey that created the account",
       params: ownAgentParam(),
       body: startRecoveryRequestSchema(),
       response: { 201: recoveryTokenSchema(naming) },

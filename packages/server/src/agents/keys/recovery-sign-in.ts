@@ -34,7 +34,7 @@ export async function assertSignInForRecovery(
   if (since !== null && row?.method === 'passkey' && since === owner?.created_at) return
   throw new CodedError(
     'RECENT_SIGN_IN_REQUIRED',
-    'A recovery needs a sign-in within the last 10 minutes with a passkey or a provider that you added at least 72 hours ago. Sign-in links and recovery codes are not enough.',
+    'A recovery needs a sign-in within the last 10 minutes with a passkey or a provider that you added at least 72 hours ago, or with the passkey that created the account. Sign-in links and recovery codes are not enough.',
   )
 }
 

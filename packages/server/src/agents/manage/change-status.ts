@@ -100,16 +100,18 @@ async function changeCheckedStatus(
   { to, reason, by: setBy }: StatusRequest,
   at: number,
 ): Promise<void> {
-  const { status: from } = agent
-  if (!canBecome(from, to)) {
-    throw new CodedError('VALIDATION_ERROR', `An agent that is ${from} cannot become ${to}.`)
-  }
+  if (!canBecome(agent.status, to)) throw cannotBecome(agent.status, to)
   if (to === 'revoked') {
     await revokeAgent(tx, agent, { reason, setBy }, at)
     return
   }
   if (to === 'active') await assertMayReactivate(tx, agent, setBy)
   await setStatus(tx, agent.tail, { to, reason, setBy }, at)
+}
+
+/** The transition is not allowed. */
+export function cannotBecome(from: AgentStatus, to: AgentStatus): CodedError {
+  return new CodedError('VALIDATION_ERROR', `An agent that is ${from} cannot become ${to}.`)
 }
 
 async function assertMayReactivate(

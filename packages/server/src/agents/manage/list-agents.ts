@@ -15,7 +15,7 @@ const MAX_ROWS = 5000
 
 type ListDeps = Pick<CoreDeps, 'db' | 'site' | 'now'>
 
-/** A page of an owner's agents, newest first, with the number of agents in each status. */
+/** A page of an owner's agents, by default newest first, with the number of agents in each status. */
 export async function listAgents(
   deps: ListDeps,
   ownerId: number,
@@ -36,7 +36,7 @@ export async function listAgents(
 
 interface Page {
   readonly rows: readonly AgentRow[]
-  /** The next page has agents with a lower `seq`; null if this is the last page. */
+  /** The `seq` of the agent after which the next page begins; null if this is the last page. */
   readonly next: number | null
 }
 
@@ -44,15 +44,16 @@ interface Page {
 async function findPage(
   { db, site }: ListDeps,
   owner: OwnerRecord,
-  { search, status, grade, after }: OwnerAgentsQuery,
+  { search, status, grade, sort = 'newest', after: start }: OwnerAgentsQuery,
   at: number,
 ): Promise<Page> {
   const text = search === undefined || search === '' ? null : search
   const containing = text && withoutPrefix(site, text)
   const rows: AgentRow[] = []
-  let before = after === undefined ? Number.MAX_SAFE_INTEGER : Number(after)
+  let after = start === undefined ? null : Number(start)
   for (let scanned = 0; scanned < MAX_ROWS; scanned += BATCH_SIZE) {
-    const filter = { ownerId: owner.id, before, status: status ?? null, containing }
+    const only = { status: status ?? null, containing }
+    const filter = { ownerId: owner.id, after, order: sort, ...only }
     const found = await ownAgents(db.read, filter, BATCH_SIZE)
     for (const row of found) {
       const agent = await loadRecord(db.read, row)
@@ -64,9 +65,9 @@ async function findPage(
       rows.push(row)
     }
     if (found.length < BATCH_SIZE) return { rows, next: null }
-    before = found.at(-1)?.seq ?? 0
+    after = found.at(-1)?.seq ?? null
   }
-  return { rows, next: before }
+  return { rows, next: after }
 }
 
 /** The database stores only the tail of a DID. */

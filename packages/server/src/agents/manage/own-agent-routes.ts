@@ -2,6 +2,8 @@ import {
   activityQuerySchema,
   activitySchema,
   agentPatchSchema,
+  bulkStatusRequestSchema,
+  bulkStatusSchema,
   historyQuerySchema,
   historySchema,
   onboardingPatchSchema,
@@ -22,6 +24,7 @@ import type { App } from '../../http/server.ts'
 import { OWN_AGENT, ownAgentParam } from '../find-agent.ts'
 import { listActivity } from './activity.ts'
 import { changeOwnStatus } from './change-status.ts'
+import { changeStatuses } from './change-statuses.ts'
 import { listHistory } from './history.ts'
 import { listAgents } from './list-agents.ts'
 import { describeOnboarding, editOnboarding } from './onboarding.ts'
@@ -37,6 +40,7 @@ export function ownAgentRoutes(app: App, context: OwnerRouteContext): void {
   avatarRoutes(app, context)
   statusRoutes(app, context)
   historyRoute(app, context)
+  bulkStatusRoute(app, context)
   revokeAllRoute(app, context)
   activityRoute(app, context)
   onboardingRoutes(app, context)
@@ -126,7 +130,7 @@ function listRoutes(app: App, { deps, authenticator }: OwnerRouteContext): void 
     schema: ownerSchema({
       ...forApiKeys('agents:read'),
       operationId: 'ownerAgents',
-      summary: 'List the agents of the owner, newest first',
+      summary: 'List the agents of the owner',
       querystring: ownerAgentsQuerySchema(),
       response: { 200: ownerAgentsSchema(naming) },
     }),
@@ -147,6 +151,22 @@ function listRoutes(app: App, { deps, authenticator }: OwnerRouteContext): void 
     handler: async (request) => {
       const { ownerId } = await authenticator.owner(request)
       return getOwnAgent(deps, ownerId, request.params.agent)
+    },
+  })
+}
+
+function bulkStatusRoute(app: App, { deps, authenticator }: OwnerRouteContext): void {
+  const { naming } = deps.site
+  app.post('/api/account/agents/status', {
+    schema: ownerSchema({
+      operationId: 'changeStatuses',
+      summary: 'Suspend or revoke up to 200 agents, with one notification',
+      body: bulkStatusRequestSchema(naming),
+      response: { 200: bulkStatusSchema(naming) },
+    }),
+    handler: async (request) => {
+      const { ownerId } = await authenticator.requireSession(request)
+      return changeStatuses(deps, ownerId, request.body)
     },
   })
 }

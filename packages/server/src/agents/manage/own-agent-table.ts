@@ -1,4 +1,4 @@
-import type { AgentStatus } from '@countersign/protocol'
+import type { AgentOrder, AgentStatus } from '@countersign/protocol'
 import { type RawBuilder, sql } from 'kysely'
 import type { AgentRow, Db, OwnerRow, Tx } from '../../database/database.ts'
 import { ignoreUniqueViolation } from '../../database/ignore-unique-violation.ts'
@@ -6,22 +6,47 @@ import { prepared } from '../../database/prepared.ts'
 
 export interface OwnAgentFilter {
   readonly ownerId: number
-  /** Only agents with a lower `seq`. */
-  readonly before: number
+  /** The `seq` of the last agent of the page before; null: start with the first. */
+  readonly after: number | null
+  readonly order: AgentOrder
   readonly status: AgentStatus | null
   /** Only rows that may contain this text. The caller filters again, case-insensitively beyond ASCII. */
   readonly containing: string | null
 }
 
-/** The agents of an owner that match a filter, newest first. */
+/** What agents are ordered by; among equals, the newest comes first. */
+const SORT_KEYS = {
+  name: {
+    key: sql<string>`lower(coalesce(display_name, username, 'Agent ' || substr(tail, 1, 6)))`,
+    direction: 'asc',
+    follows: sql.raw('>'),
+  },
+  // Revoked agents have the weakest grade, and nothing raises it: they come last.
+  grade: {
+    key: sql<string>`case when status = 'revoked' then '-' else grade end`,
+    direction: 'desc',
+    follows: sql.raw('<'),
+  },
+} as const
+
+/** The agents of an owner that match a filter. */
 export function ownAgents(db: Db, filter: OwnAgentFilter, limit: number): Promise<AgentRow[]> {
-  let query = db
-    .selectFrom('agents')
-    .selectAll()
-    .where('owner_id', '=', filter.ownerId)
-    .where('seq', '<', filter.before)
-  if (filter.status !== null) query = query.where('status', '=', filter.status)
-  if (filter.containing !== null) query = query.where(mayContain(filter.containing))
+  const { ownerId, after, order, status, containing } = filter
+  let query = db.selectFrom('agents').selectAll().where('owner_id', '=', ownerId)
+  if (status !== null) query = query.where('status', '=', status)
+  if (containing !== null) query = query.where(mayContain(containing))
+  if (order === 'newest') {
+    if (after !== null) query = query.where('seq', '<', after)
+  } else {
+    const { key, direction, follows } = SORT_KEYS[order]
+    if (after !== null) {
+      const last = sql`(select ${key} from agents where seq = ${after} and owner_id = ${ownerId})`
+      query = query.where(
+        sql<boolean>`(${key} ${follows} ${last} or (${key} = ${last} and seq < ${after}))`,
+      )
+    }
+    query = query.orderBy(key, direction)
+  }
   return query.orderBy('seq', 'desc').limit(limit).execute()
 }
 

@@ -34,8 +34,19 @@ export async function signedRequestVerdict(
   deps: VerifyRequestDeps,
   request: SignedRequest,
 ): Promise<SignedRequestVerdict> {
+  assertOrigin(request.audience)
   const used: UsedNonce[] = []
-  const result = await verify(deps, request, undefined, used)
+  // Records nothing: the site does, and needs to know what.
+  const nonces: NonceStore = {
+    record: (nonce) => {
+      used.push(nonce)
+      return 'fresh'
+    },
+  }
+  const { delegation: policy } = request
+  const accepted = policy === undefined ? null : { ...policy, findRoot: deps.findRoot }
+  const verify = verifierFor(deps, request.audience, nonces, accepted)
+  const result = await verify(rawRequestOf(request))
   const { verdict, reason, did, keyid, digest, delegation } = result
   const [nonce] = verdict === 'verified' ? used : []
   return {
@@ -69,19 +80,6 @@ function shown({ hops, ...delegation }: Delegation) {
 }
 
 /**
- * The same for the check page, with the verifier's own result.
- * @param body the bytes as received; undefined if they were not given
- * @throws CodedError VALIDATION_ERROR, UNAVAILABLE; StorageFailure
- */
-export function verifySignedRequest(
-  deps: VerifyRequestDeps,
-  request: SignedRequest,
-  body: Uint8Array | undefined,
-): Promise<SignatureResult> {
-  return verify(deps, request, body, [])
-}
-
-/**
  * Verifies a signed request to this service itself, by one of its agents. Delegates cannot act here: every chain is refused.
  * @param received with its body
  * @throws CodedError UNAVAILABLE; StorageFailure
@@ -94,27 +92,6 @@ export function verifyOwnRequest(
   return verifierFor(deps, deps.site.baseUrl, nonces, null)(received)
 }
 
-/** @param used receives the nonce, which nothing else records */
-async function verify(
-  deps: VerifyRequestDeps,
-  request: SignedRequest,
-  body: Uint8Array | undefined,
-  used: UsedNonce[],
-): Promise<SignatureResult> {
-  const received = { ...rawRequestOf(request), body }
-  assertOrigin(request.audience)
-  // Records nothing: the site does, and needs to know what.
-  const nonces: NonceStore = {
-    record: (nonce) => {
-      used.push(nonce)
-      return 'fresh'
-    },
-  }
-  const { delegation: policy } = request
-  const delegation = policy === undefined ? null : { ...policy, findRoot: deps.findRoot }
-  return verifierFor(deps, request.audience, nonces, delegation)(received)
-}
-
 function verifierFor(
   deps: VerifyDeps,
   audience: string,
@@ -124,7 +101,7 @@ function verifierFor(
   return requestVerifier({
     audiences: [audience],
     naming: deps.site.naming,
-    findKey: keysOf(deps),
+    findKey: keysOfAgents(deps),
     verifySignature: (...args) => deps.ed25519.verify(...args),
     nonces,
     delegation,
@@ -133,7 +110,7 @@ function verifierFor(
 }
 
 /** The keys of this service's agents. The address in `Signature-Agent` only names the agent. */
-function keysOf({ site, readModel }: VerifyDeps): KeyLookup {
+export function keysOfAgents({ site, readModel }: VerifyDeps): KeyLookup {
   return async ({ signatureAgent }) => {
     const tail = agentOfKeySetUrl(site.naming, site.baseUrl, signatureAgent.url)
     if (tail === null) return 'untrusted-agent'
@@ -147,7 +124,11 @@ function keysOf({ site, readModel }: VerifyDeps): KeyLookup {
 const ABSOLUTE = /^(https?):\/\/([^/?#]*)(.*)$/s
 
 /** Splits the URL without parsing it: `URL` would normalize what the verifier has to compare as it was received. */
-export function rawRequestOf({ method, url, headers }: SignedRequest): RawRequest {
+export function rawRequestOf({
+  method,
+  url,
+  headers,
+}: Pick<SignedRequest, 'method' | 'url' | 'headers'>): RawRequest {
   const [, scheme, authority = '', target = ''] = ABSOLUTE.exec(url) ?? []
   return {
     method,

@@ -36,20 +36,29 @@ const LIMITS = {
   reads: limit('reads', 'local', 'address'),
   changes: limit('changes', 'local', 'address'),
   pictures: limit('pictures', 'local', 'address'),
+  directories: limit('directories', 'local', 'address'),
   witness: limit('witness', 'local', 'address'),
 } as const
+
+/** Key directories of strangers that are read for a visitor of `/check/request`. */
+export const DIRECTORY_READS: RateLimit = LIMITS.directories
 
 export const RATE_LIMIT_NAMES: readonly string[] = Object.values(LIMITS).map(({ name }) => name)
 
 /**
- * Limits that apply without the preview `rate-limit`: to creating and opening accounts, to pictures that are rendered, and to
- * checkpoints of other logs, each of which is written to the disk.
+ * Limits that apply without the preview `rate-limit`: to creating and opening accounts, to pictures that are rendered, to key directories
+ * that are read for strangers, and to checkpoints of other logs, each of which is written to the disk.
  * The endpoints of the contract never answer 429 without it.
  */
 const DEFAULT_LIMITS: ReadonlySet<string> = new Set(
-  [LIMITS.signIns, LIMITS.signUps, LIMITS.recoveryCodes, LIMITS.pictures, LIMITS.witness].map(
-    ({ name }) => name,
-  ),
+  [
+    LIMITS.signIns,
+    LIMITS.signUps,
+    LIMITS.recoveryCodes,
+    LIMITS.pictures,
+    LIMITS.directories,
+    LIMITS.witness,
+  ].map(({ name }) => name),
 )
 
 /** The rates that apply. @param isPreviewOn whether the preview `rate-limit` is on */

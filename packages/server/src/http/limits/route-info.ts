@@ -29,7 +29,8 @@ export function hooksOf<T>(hooks: T | T[] | undefined): T[] {
  */
 const EXEMPT_OPERATIONS = new Set([
   ...['healthz', 'readyz', 'lookup', 'identify', 'statusFeedLatest'],
-  ...['revokeAgent', 'suspendAgent', 'revokeAllAgents', 'contestKeys', 'reportOwnKey', 'signOut'],
+  ...['revokeAgent', 'suspendAgent', 'changeStatuses', 'revokeAllAgents'],
+  ...['contestKeys', 'reportOwnKey', 'signOut'],
   ...['endOwnDelegations', 'allowDelegation'],
 ])
 

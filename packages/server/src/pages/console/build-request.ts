@@ -5,7 +5,7 @@ import {
   type SignedRequest,
 } from '@countersign/protocol'
 import type { Site } from '../../base/site.ts'
-import { requestOf } from '../check-request.ts'
+import { requestOf } from '../entered-request.ts'
 import type { ConsoleForm } from './console-form.ts'
 import { simulatedChain } from './simulated-chain.ts'
 import { type SimulatedSigner, simulatedSigner } from './simulated-signer.ts'

@@ -24,7 +24,7 @@ export function sampleAgent(
   const { agent, owner } = sampleView(now)
   const verifications = owner.verifications.map((each) => ({
     ...each,
-    provider: identityMethods?.[0] ?? 'eid',
+    provider: identityMethods?.[0] ?? 'in-person',
   }))
   const isVerified = sample !== 'unverified'
   return {

@@ -14,8 +14,10 @@ import {
   type Rules,
 } from '@countersign/gateway/internal'
 import type { RawRequest, SignedRequest } from '@countersign/protocol'
+import { providerLabel } from '../../accounts/identity-of-owner.ts'
 import type { AgentView } from '../../agents/agent-record.ts'
 import { rawRequestOf } from '../../agents/verification/verify-signed-request.ts'
+import type { Site } from '../../base/site.ts'
 import type { SimulatedRequest } from './build-request.ts'
 import type { EnteredPolicy } from './entered-policy.ts'
 import {
@@ -84,10 +86,20 @@ export async function decideOn(
   return {
     request,
     route,
-    decision,
+    decision: withLabels(read.site, decision),
     denial,
     forwarded: forwarded.map(([name, value]) => [name, value]),
   }
+}
+
+/** A gateway knows identity providers by their ids only. */
+function withLabels(site: Site, decision: Decision): Decision {
+  const [first, ...others] = decision.reasons
+  const labelled = ({ code, message }: typeof first) => ({
+    code,
+    message: message.replace(/(?<=verified by )[\w-]+/, (id) => providerLabel(site, id)),
+  })
+  return { ...decision, reasons: [labelled(first), ...others.map(labelled)] }
 }
 
 /** Keys count as logged: a simulated signature is by a temporary key. */

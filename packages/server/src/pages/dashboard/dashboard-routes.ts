@@ -6,11 +6,13 @@ import { type Providers, pagePoliciesOf } from '../../accounts/providers/provide
 import { NOT_FOUND_MESSAGE } from '../../http/error-handler.ts'
 import { pageHeaders } from '../../http/page-headers.ts'
 import type { App } from '../../http/server.ts'
+import { escapeHtml } from '../docs/deployment-names.ts'
 
 const ASSETS = '/dashboard/assets/'
 
 export interface DashboardDeps {
   readonly baseUrl: string
+  readonly serviceName: string
   /** Their scripts may need further sources in the Content-Security-Policy. */
   readonly providers: Providers
   /** The build output of packages/dashboard. */
@@ -20,11 +22,15 @@ export interface DashboardDeps {
 /** Serves `/dashboard/…`: the single-page app under every path, and its assets, which have hashed names. */
 export async function serveDashboard(
   app: App,
-  { baseUrl, providers, dir }: DashboardDeps,
+  { baseUrl, serviceName, providers, dir }: DashboardDeps,
 ): Promise<void> {
   const headers = pageHeaders(baseUrl, pagePoliciesOf(providers))
   const page = join(dir, 'index.html')
-  const html = existsSync(page) ? readFileSync(page) : null
+  const html = existsSync(page) ? readFileSync(page, 'utf8') : null
+  const { development } = providers
+  const filled = (isSignedIn: boolean) =>
+    html && fill(html, serviceName, { development, 'signed-in': isSignedIn })
+  const [signedIn, signedOut] = [filled(true), filled(false)]
   if (html !== null) {
     await app.register(fastifyStatic, {
       root: join(dir, 'assets'),
@@ -46,7 +52,18 @@ export async function serveDashboard(
       return reply
         .headers({ ...headers, 'cache-control': 'no-cache' })
         .type('text/html; charset=utf-8')
-        .send(html)
+        .send(SIGNED_OUT.test(request.url) ? signedOut : signedIn)
     })
   }
+}
+
+const SIGNED_OUT = /^\/dashboard\/sign-(?:in|up)\b/
+
+/** Fills in the skeleton, which is seen until the scripts have loaded. @param shown the conditions that hold */
+function fill(html: string, serviceName: string, shown: Readonly<Record<string, boolean>>): string {
+  return html
+    .replaceAll(/<!--if ([\w-]+)-->(.*?)<!--end-->/gs, (_, condition, part) =>
+      shown[condition] ? part : '',
+    )
+    .replace('%SERVICE_NAME%', () => escapeHtml(serviceName))
 }

@@ -1,5 +1,5 @@
-import { AgentCard, Day } from '@countersign/ui'
-import { VERDICTS } from '../../agents/wording.ts'
+import { AgentCard, Day, STATUS_WORDS } from '@countersign/ui'
+import { ACTOR_WORDS, reasonWords, VERDICTS } from '../../agents/wording.ts'
 import type { AgentAnswer } from '../check-data.ts'
 import type { SignatureCheck } from '../check-signature.ts'
 import { Verdict } from './check-parts.tsx'
@@ -16,13 +16,19 @@ interface AnswerProps<T> {
 /** The result of an agent lookup. */
 export function AgentAnswerView({ context, answer }: AnswerProps<AgentAnswer>) {
   if (answer.kind !== 'found') return <NotFound context={context} answer={answer} />
-  const { card } = answer
-  const verdict =
-    card.status === 'active' ? 'Active' : card.status === 'revoked' ? 'Revoked' : 'Suspended'
+  const { card, statusSet } = answer
   return (
     <div className="space-y-5">
-      <Verdict tone={card.status} title={verdict}>
+      <Verdict tone={card.status} title={STATUS_WORDS[card.status]}>
         {VERDICTS[card.status]}
+        {card.status !== 'active' && (
+          <>
+            {' '}
+            {STATUS_WORDS[card.status]} on <Day at={statusSet.at} />
+            {statusSet.by !== null && ` by ${ACTOR_WORDS[statusSet.by]}`}.
+            {statusSet.reason !== null && ` Reason: ${reasonWords(statusSet.reason)}.`}
+          </>
+        )}
       </Verdict>
       <AgentCard card={card} picture={pathOf(card.avatarUrl)} />
       <p>
@@ -91,7 +97,8 @@ export function SignatureAnswerView({ context, answer }: AnswerProps<SignatureCh
       return (
         <Verdict tone="revoked" title="Invalid signature">
           The key of this agent did not sign this text. Either the text differs from the one that
-          was signed, if only by a space or a line end, or another key signed it.
+          was signed, if only by a space or a line end, or another key signed it. Ask the agent to
+          sign the challenge below again, and paste the 88 characters that its command prints.
         </Verdict>
       )
     case 'expired':
@@ -125,6 +132,13 @@ export function SignatureAnswerView({ context, answer }: AnswerProps<SignatureCh
       return (
         <Verdict tone="plain" title="Cannot be verified">
           {answer.message}
+        </Verdict>
+      )
+    case 'unreadable-signature':
+      return (
+        <Verdict tone="plain" title="Not a signature">
+          Paste what the command of step 2 prints: 88 characters of base64 that end in “==”, without
+          quotation marks. Nothing was verified.
         </Verdict>
       )
     default:

@@ -29,11 +29,20 @@ export function checkPage(context: PageContext, data: CheckPageData): string {
           <AgentForm label="Agent" {...askedOf(agent)} />
           {agent !== null && <AgentAnswerView context={context} answer={agent.answer} />}
         </Step>
-        <Challenge context={context} data={data} />
-        <Proof context={context} data={data} />
+        {!isRevoked(data) && (
+          <>
+            <Challenge context={context} data={data} />
+            <Proof context={context} data={data} />
+          </>
+        )}
       </ol>
     </Shell>,
   )
+}
+
+/** The key of a revoked agent proves nothing any more. An answer that was pasted already is still judged. */
+function isRevoked({ agent, proof }: CheckPageData): boolean {
+  return agent?.answer.kind === 'found' && agent.answer.card.status === 'revoked' && proof === null
 }
 
 const TITLE = 'mt-8 max-w-3xl text-4xl/11 font-bold tracking-tight text-balance sm:text-5xl/14'

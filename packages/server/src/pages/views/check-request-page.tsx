@@ -1,304 +1,226 @@
-import type { SignatureReason, SignatureResult } from '@countersign/protocol'
-import type {
-  RequestAnswer,
-  RequestCheck,
-  RequestCheckName,
-  RequestForm,
-  RequestOutcome,
-} from '../check-request.ts'
-import { CheckTabs, Verdict } from './check-parts.tsx'
-import { SubmitButton, TextArea, TextField } from './fields.tsx'
+import type { BREAKS } from '../check-request/break-request.ts'
+import type { Inspection } from '../check-request/inspect-request.ts'
+import type { FormField, RequestForm } from '../check-request/request-form.ts'
+import { CheckTabs } from './check-parts.tsx'
+import { TextArea, TextField } from './fields.tsx'
 import { htmlOf } from './html.tsx'
 import type { PageContext } from './page-context.ts'
+import { RequestChecks, RequestVerdict } from './request-checks.tsx'
+import { RequestLines } from './request-lines.tsx'
 import { Shell } from './shell.tsx'
 
 interface CheckRequestData {
-  readonly asked: RequestForm
-  readonly answer: RequestAnswer
+  readonly form: RequestForm
+  readonly inspection: Inspection
+  readonly breaks: typeof BREAKS
 }
 
-/** Explains the signature of a pasted request, check by check. */
-export function checkRequestPage(context: PageContext, data: CheckRequestData | null): string {
+/**
+ * A signed request, coloured by what its signature covers, beside each check of it. A script sends the form while somebody types, and
+ * replaces the elements with `data-part`; without it, the form is sent with a button.
+ */
+export function checkRequestPage(context: PageContext, data: CheckRequestData): string {
   const { serviceName } = context
+  const { inspection } = data
   return htmlOf(
     <Shell
       context={context}
       title={`Check a signed request · ${serviceName}`}
-      description={`Paste an HTTP request that an agent of ${serviceName} signed, and see the result of each check.`}
+      description="Paste a signed HTTP request, and see what its signature covers and the result of each check."
       path="/check/request"
+      script={context.assets.checkRequestScript}
+      wide
     >
       <CheckTabs path="/check/request" />
-      <h1 className="mt-8 max-w-3xl text-4xl/11 font-bold tracking-tight text-balance sm:text-5xl/14">
-        Check a signed request
-      </h1>
-      <p className="mt-4 max-w-2xl text-lg/8 text-pretty">
-        Paste a request that your site received from an agent of {serviceName}. You see each check
-        of its signature (RFC 9421, Web Bot Auth) in order, with the reason if one fails.
+      <h1 className="mt-5 text-3xl/9 font-bold tracking-tight">Check a signed request</h1>
+      <p className="mt-1 text-pretty">
+        See what a signature covers, check by check (RFC 9421, Web Bot Auth). It works for every
+        signer with a key directory. Change the sample, or paste a request that your site received.
       </p>
-      {data !== null && (
-        <section id="result" aria-label="Result" className="mt-10 max-w-3xl">
-          <Answer context={context} answer={data.answer} />
+      <form
+        method="post"
+        action="/check/request#result"
+        data-request-form
+        className="mt-5 space-y-6"
+      >
+        {/* The Enter key presses the first button of a form, which would break the request. */}
+        <button type="submit" tabIndex={-1} aria-hidden="true" className="sr-only">
+          Check request
+        </button>
+        <Breaks inspection={inspection} breaks={data.breaks} />
+        <section id="result" aria-label="Result">
+          <div id="verdict" data-part aria-live="polite">
+            <RequestVerdict inspection={inspection} />
+          </div>
         </section>
-      )}
-      <Form asked={data?.asked} />
+        <div className="grid items-start gap-x-8 gap-y-6 lg:grid-cols-2 lg:grid-rows-[auto_1fr]">
+          <section aria-labelledby="request-title" className="min-w-0 space-y-2">
+            <h2 id="request-title" className="font-semibold">
+              Request
+            </h2>
+            <div id="lines" data-part>
+              <RequestLines inspection={inspection} />
+            </div>
+          </section>
+          <section aria-labelledby="checks-title" className="min-w-0 space-y-2 lg:row-span-2">
+            <h2 id="checks-title" className="font-semibold">
+              Checks
+            </h2>
+            <div id="checks" data-part>
+              <RequestChecks inspection={inspection} />
+            </div>
+            <div id="link" data-part>
+              <CaseLink inspection={inspection} />
+            </div>
+          </section>
+          <Entry data={data} />
+        </div>
+      </form>
     </Shell>,
   )
 }
 
-function Form({ asked }: { readonly asked: RequestForm | undefined }) {
+interface InspectionProps {
+  readonly inspection: Inspection
+}
+
+function Breaks({ inspection, breaks }: Omit<CheckRequestData, 'form'>) {
+  const broken = inspection.kind === 'checked' ? inspection.broken : null
   return (
-    <form
-      method="post"
-      action="/check/request#result"
-      className="mt-10 max-w-3xl space-y-5 border-t border-line pt-8"
-    >
-      <div className="grid gap-5 sm:grid-cols-[8rem_minmax(0,1fr)]">
-        <TextField id="method" name="method" label="Method" value={asked?.method ?? 'GET'} code />
-        <TextField
-          id="url"
-          name="url"
-          label="URL"
-          value={asked?.url ?? ''}
-          placeholder="https://shop.example/orders?page=2"
-          code
+    <fieldset id="breaks" data-part className="space-y-2">
+      <legend className="mb-2 font-semibold">Break it</legend>
+      <div className="flex flex-wrap gap-2">
+        {[{ name: '', title: 'As received' }, ...breaks].map(({ name, title }) => (
+          <button
+            key={name}
+            type="submit"
+            name="break"
+            value={name}
+            aria-pressed={(broken?.name ?? '') === name}
+            className="min-h-10 cursor-pointer rounded-lg border border-line-strong bg-surface px-4 text-sm font-medium hover:border-accent hover:text-accent aria-pressed:border-accent aria-pressed:bg-accent-wash aria-pressed:ring-1 aria-pressed:ring-accent"
+          >
+            {title}
+          </button>
+        ))}
+      </div>
+      <p className="text-sm/6 text-soft wrap-anywhere">
+        {broken?.done || 'See which check notices what somebody does to the request.'}
+      </p>
+    </fieldset>
+  )
+}
+
+/** A link that reproduces the case, and what it leaves out. */
+function CaseLink({ inspection }: InspectionProps) {
+  if (inspection.kind !== 'checked') return null
+  const { link, decoded, now, isLive } = inspection
+  const { input } = decoded
+  const isValid = isLive && typeof input !== 'string' && (input.expires ?? 0) * 1000 > now
+  if (link.path === null) {
+    return <p className="text-sm/6 text-soft">This request is too long for a link.</p>
+  }
+  return (
+    <p className="text-sm/6 wrap-anywhere">
+      <a href={link.path} className="text-accent underline underline-offset-4">
+        Link to this case
+      </a>{' '}
+      <span className="text-soft">
+        {link.leftOut.length === 0
+          ? 'It contains the whole request.'
+          : `It leaves out ${listOf(link.leftOut)}.`}{' '}
+        It checks the request at the time of this check.
+        {isValid && ' The signature in it is still valid: share the link after it has expired.'}
+      </span>
+    </p>
+  )
+}
+
+const LIST = new Intl.ListFormat('en', { type: 'conjunction' })
+
+function listOf(names: readonly string[]): string {
+  return LIST.format(names)
+}
+
+/** What is checked, and how. */
+function Entry({ data: { form, inspection } }: { readonly data: CheckRequestData }) {
+  const fault = inspection.kind === 'fault' ? inspection.fault : null
+  const errorOf = (name: FormField) => (fault?.field === name ? fault.message : '')
+  const options = ['line', 'key', 'origin', 'at'] as const
+  const isOpen = options.some((name) => form[name] !== '' || errorOf(name) !== '')
+  const field = (name: (typeof options)[number]) => ({
+    id: name,
+    name,
+    value: form[name],
+    error: errorOf(name),
+    optional: true,
+  })
+  return (
+    <div className="min-w-0 space-y-4">
+      <TextArea
+        id="request"
+        name="request"
+        label="Paste a request"
+        hint="A curl command, raw HTTP, a HAR entry, or headers. Leave out cookies and other secrets that are not signed."
+        value={form.request}
+        error={errorOf('request')}
+        rows={10}
+        optional
+      />
+      <details id="options" open={isOpen}>
+        <summary className="cursor-pointer font-medium text-accent hover:text-accent-strong">
+          Options: URL of headers, key, your site, time
+        </summary>
+        <div className="space-y-4 pt-3">
+          <TextField
+            {...field('line')}
+            label="Method and URL (for headers alone)"
+            placeholder="GET https://shop.example/orders?page=2"
+            code
+          />
+          <TextArea
+            {...field('key')}
+            label="Public key (optional)"
+            hint="A JWK, a key set, PEM or base64. Default: the key that the signature names, from this service or from a key directory."
+          />
+          <TextField
+            {...field('origin')}
+            label="Origin of your site (optional)"
+            hint="Default: the origin of the URL. Your site must take it from its settings, never from a request."
+            code
+          />
+          <TextField
+            {...field('at')}
+            label="Time of the check, in UTC (optional)"
+            hint="Default: now."
+            placeholder="2026-11-27T19:50:40Z"
+            code
+          />
+        </div>
+      </details>
+      <div className="flex flex-wrap items-center gap-x-5 gap-y-2">
+        <button
+          type="submit"
+          className="min-h-12 cursor-pointer rounded-lg bg-accent px-6 font-semibold text-on-accent hover:bg-accent-strong"
+        >
+          Check request
+        </button>
+        <a href="/check/request" className="text-sm text-accent underline underline-offset-4">
+          New sample
+        </a>
+        <p
+          data-failure="Not checked. Check your connection and the length of the request, then press Check request."
+          aria-live="polite"
+          className="text-sm/6 font-medium text-warn"
         />
       </div>
-      <TextArea
-        id="headers"
-        name="headers"
-        label="Headers"
-        hint="One “Name: value” a line, as your site received them. Leave out cookies and other secrets that are not signed."
-        value={asked?.headers ?? ''}
-        rows={8}
-      />
-      <TextArea
-        id="body"
-        name="body"
-        label="Body (optional)"
-        hint="Only to compare it with Content-Digest."
-        value={asked?.body ?? ''}
-        optional
-      />
-      <TextField
-        id="audience"
-        name="audience"
-        label="Origin of your site (optional)"
-        hint="Default: the origin of the URL. Your site must take it from its settings, never from a request."
-        value={asked?.audience ?? ''}
-        code
-        optional
-      />
-      <SubmitButton>Check request</SubmitButton>
       <p className="text-sm/6 text-soft">
-        Nothing is stored: neither the request nor its nonce. Programs use{' '}
+        Nothing is stored: neither the request nor its nonce. If the signature names a key
+        directory, the service reads it. Programs use{' '}
         <a href="/docs/api/check#verifyRequest" className="underline underline-offset-4">
           POST /api/v1/verify-request
         </a>
         .
       </p>
-    </form>
-  )
-}
-
-interface AnswerProps {
-  readonly context: PageContext
-  readonly answer: RequestAnswer
-}
-
-function Answer({ context, answer }: AnswerProps) {
-  if (answer.kind === 'malformed') {
-    return (
-      <Verdict tone="plain" title="Cannot be checked">
-        {answer.message}
-      </Verdict>
-    )
-  }
-  const { result, checks } = answer
-  return (
-    <div className="space-y-6">
-      <Outcome result={result} />
-      <ol className="divide-y divide-line rounded-lg border border-line bg-surface">
-        {checks.map((check) => (
-          <CheckRow key={check.check} context={context} answer={answer} check={check} />
-        ))}
-      </ol>
-      <dl className="space-y-1 text-sm/6 text-soft">
-        {result.did !== null && (
-          <div>
-            <dt className="inline">Agent: </dt>
-            <dd className="inline wrap-anywhere">
-              <a href={`/agent/${result.did}`} className="underline underline-offset-4">
-                {result.did}
-              </a>
-            </dd>
-          </div>
-        )}
-        {result.keyid !== null && (
-          <div>
-            <dt className="inline">keyid: </dt>
-            <dd className="inline font-mono wrap-anywhere">{result.keyid}</dd>
-          </div>
-        )}
-      </dl>
     </div>
   )
-}
-
-function Outcome({ result: { verdict, reason } }: { readonly result: SignatureResult }) {
-  if (reason === null) {
-    return (
-      <Verdict tone="active" title="Verified">
-        The agent signed this request, and its certificate is active.
-      </Verdict>
-    )
-  }
-  return verdict === 'invalid' ? (
-    <Verdict tone="revoked" title="Invalid">
-      Refuse this request. {REASON_WORDS[reason]}
-    </Verdict>
-  ) : (
-    <Verdict tone="suspended" title="Not verified">
-      This request proves nothing. {REASON_WORDS[reason]}
-    </Verdict>
-  )
-}
-
-interface RowProps {
-  readonly context: PageContext
-  readonly answer: Extract<RequestAnswer, { kind: 'checked' }>
-  readonly check: RequestCheck
-}
-
-function CheckRow({ context, answer, check: { check, outcome } }: RowProps) {
-  const { result, audience } = answer
-  const { reason } = result
-  const passed = { idHeader: context.site.naming.idHeader, audience, result }
-  const isPartly = outcome === 'passed' && (check === 'nonce' || isBodyUnchecked(check, result))
-  const label = isPartly ? 'Not checked' : OUTCOME_WORDS[outcome]
-  return (
-    <li className="grid gap-x-5 gap-y-1 px-4 py-3 sm:grid-cols-[minmax(0,1fr)_7rem]">
-      <div className="min-w-0">
-        <h2 className="font-medium">{CHECK_TITLES[check]}</h2>
-        <p className="text-soft wrap-anywhere">{detailOf(check, outcome, reason, passed)}</p>
-      </div>
-      <p className={`font-medium sm:text-right ${isPartly ? 'text-warn' : OUTCOME_INKS[outcome]}`}>
-        {label}
-      </p>
-    </li>
-  )
-}
-
-function isBodyUnchecked(check: RequestCheckName, { digest }: SignatureResult): boolean {
-  return check === 'body' && digest === 'unchecked'
-}
-
-const OUTCOME_WORDS: Readonly<Record<RequestOutcome, string>> = {
-  passed: 'Passed',
-  failed: 'Failed',
-  undecided: 'Undecided',
-  'not-reached': 'Not reached',
-}
-
-const OUTCOME_INKS: Readonly<Record<RequestOutcome, string>> = {
-  passed: 'text-good',
-  failed: 'text-bad',
-  undecided: 'text-warn',
-  'not-reached': 'text-soft',
-}
-
-const CHECK_TITLES: Readonly<Record<RequestCheckName, string>> = {
-  limits: '1. Signature and limits',
-  syntax: '2. Syntax',
-  authority: '3. Audience',
-  path: '4. Path',
-  components: '5. Signed components',
-  times: '6. Times',
-  key: '7. Key',
-  signature: '8. Signature',
-  identification: '9. Identification header',
-  status: '10. Certificate status',
-  nonce: '11. Nonce',
-  body: '12. Body',
-}
-
-interface Passed {
-  readonly idHeader: string
-  readonly audience: string
-  readonly result: SignatureResult
-}
-
-function detailOf(
-  check: RequestCheckName,
-  outcome: RequestOutcome,
-  reason: SignatureReason | null,
-  passed: Passed,
-): string {
-  if (outcome === 'not-reached') return 'An earlier check ended the verification.'
-  if (outcome !== 'passed' && reason !== null) return REASON_WORDS[reason]
-  return PASSED_WORDS[check](passed)
-}
-
-const PASSED_WORDS: Readonly<Record<RequestCheckName, (passed: Passed) => string>> = {
-  limits: () => 'The request has a signature, and every field is within its limits.',
-  syntax: () => 'There is exactly one Web Bot Auth signature, and no field is ambiguous.',
-  authority: ({ audience }) => `The request was sent to ${audience}.`,
-  path: () => 'The path is in its normalized form.',
-  components: () => 'The signature covers everything that matters in this request.',
-  times: () => 'The signature is neither expired nor from the future.',
-  key: () => 'This service knows the key as the current key of an agent.',
-  signature: () => 'The key signed this request.',
-  identification: ({ idHeader }) => `${idHeader} is absent, or names the same agent and is signed.`,
-  status: () => 'The certificate is active. The policy of your site decides whom to admit.',
-  nonce: () =>
-    'The nonce has the right form. This page does not store nonces: your site must refuse one that it has seen before.',
-  body: ({ result: { digest } }) => {
-    if (digest === 'none') return 'The request has no body.'
-    return digest === 'checked'
-      ? 'The body matches Content-Digest.'
-      : 'Paste the body to compare it with Content-Digest.'
-  },
-}
-
-/** What each reason means and how to fix it, in plain words. */
-export const REASON_WORDS: Readonly<Record<SignatureReason, string>> = {
-  unsigned: 'The request has no Web Bot Auth signature. Paste Signature and Signature-Input too.',
-  limits:
-    'A field has more than 8 KiB, or there are more than 4 signatures or 32 signed components.',
-  malformed:
-    'The signature cannot be parsed: a signed header is missing or repeated, or there is not exactly one signature with the tag web-bot-auth.',
-  'no-audience': 'The verifier has no list of its own origins.',
-  'bad-host': 'The Host header is repeated, or differs from the host of the URL.',
-  authority: 'The request was sent to another site. Somebody may have forwarded it.',
-  insecure:
-    'The request was received over plain http. A signature does not cover the scheme, so https is required.',
-  'bad-path': 'The path is not in its normalized form, so two programs could read it differently.',
-  components:
-    'The signature does not cover everything that matters: @method, @authority, @path, @query if there is one, Content-Digest for a body, and the headers that change the meaning.',
-  'not-yet-valid': 'created is more than 30 seconds in the future. Compare the clocks.',
-  expired: 'The signature has expired. The agent must sign the request again.',
-  lifetime: 'created or expires is missing, or they are more than 300 seconds apart.',
-  'test-key': 'The key is published in a standard, so everyone has it.',
-  'untrusted-agent': 'Signature-Agent does not name a key set of an agent of this service.',
-  'unknown-key':
-    'The agent does not exist, or keyid is not its current key. It may have changed its key.',
-  'directory-unavailable': 'The keys of the agent cannot be read at the moment. Try again later.',
-  'delegation-refused':
-    'A delegate signed this request. Sites refuse delegates unless their settings accept them.',
-  'delegation-invalid': 'A delegate signed this request, and its chain of delegations is invalid.',
-  'delegation-expired': 'A delegate signed this request, and its delegation has expired.',
-  'delegation-ended':
-    'A delegate signed this request, and its delegation has ended: the certificate of the agent was replaced or revoked.',
-  algorithm: 'alg is not ed25519.',
-  'bad-signature':
-    'The key did not sign this request. A signed header, the URL or the method differs from what was sent.',
-  'identification-mismatch': 'The identification header names another agent, or is not signed.',
-  suspended: 'The certificate of this agent is suspended.',
-  revoked: 'The certificate of this agent is revoked.',
-  'delegation-limit': 'A delegate signed this request, which is outside its limits.',
-  'not-admitted': 'The policy of the site does not admit this agent.',
-  nonce: 'The nonce is missing, or is not 22 to 128 base64url characters.',
-  replay: 'The nonce was used before: this is a copy of an earlier request.',
-  'too-many-requests': 'The key has used too many nonces in a short time.',
-  'replay-unchecked': 'It cannot be determined whether the nonce was used before.',
-  digest: 'The body does not match Content-Digest, or Content-Digest cannot be parsed.',
 }

@@ -1,26 +1,9 @@
 /**
- * The script of /console, which works without it: sends the form while somebody types, replaces what depends on it, numbers the lines of
- * the policy, and completes the names of its fields. The declarations replace the DOM types, which the service is compiled without.
+ * The script of /console, which works without it: sends the form while somebody types, numbers the lines of the policy, and completes the
+ * names of its fields. The declarations replace the DOM types, which the service is compiled without.
  */
-interface Element {
-  readonly id: string
-  readonly dataset: Record<string, string | undefined>
-  readonly childNodes: Iterable<Element>
-  readonly name?: string
-  textContent: string | null
-  hidden: boolean
-  open: boolean
-  className: string
-  ariaInvalid: string | null
-  querySelector(selector: string): Element | null
-  querySelectorAll(selector: string): Iterable<Element>
-  closest(selector: string): Element | null
-  cloneNode(deep: true): Element
-  replaceChildren(...nodes: Iterable<Element>[] | Element[]): void
-  setAttribute(name: string, value: string): void
-  scrollIntoView(options: { readonly block: 'nearest' }): void
-  addEventListener(type: string, listener: (event: Event) => void): void
-}
+import { type Document, type Element, type Form, liveForm } from './live-form.ts'
+
 interface TextBox extends Element {
   value: string
   readonly selectionStart: number
@@ -29,26 +12,9 @@ interface TextBox extends Element {
   setRangeText(text: string, start: number, end: number, select: 'end'): void
   dispatchEvent(event: unknown): void
 }
-interface Form extends Element {
-  readonly elements: Iterable<Element>
-}
-interface Event {
-  readonly target: Element
-  readonly submitter: Element | null
-  readonly key: string
-  preventDefault(): void
-}
-interface Document {
-  getElementById(id: string): Element | null
-  querySelector(selector: string): Element | null
-  querySelectorAll(selector: string): Iterable<Element>
-  createElement(name: string): Element
-}
-const { document, history, DOMParser, FormData, InputEvent } = globalThis as unknown as {
+const { document, history, InputEvent } = globalThis as unknown as {
   document: Document
   history: { replaceState(state: null, unused: '', url: string): void }
-  DOMParser: new () => { parseFromString(text: string, type: 'text/html'): Document }
-  FormData: new (form: Form, submitter?: Element | null) => Iterable<[string, string]>
   InputEvent: new (type: 'input', options: { readonly bubbles: true }) => unknown
 }
 
@@ -56,71 +22,23 @@ const form = document.querySelector('form[data-console]') as Form
 const policy = document.getElementById('policy') as TextBox
 const completions = document.getElementById('completions') as Element
 
-/** After the last key press. */
-const DELAY_MS = 300
-let timer: ReturnType<typeof setTimeout> | undefined
-let sending = new AbortController()
-
 form.addEventListener('input', ({ target }) => {
-  if (target === policy) {
-    numberLines()
-    complete()
-  }
+  if (target !== policy) return
+  numberLines()
+  complete()
+})
+
+liveForm({
+  path: '/console',
+  form,
   // The tabs of the code need no answer.
-  if (target.name === 'target') return
-  clearTimeout(timer)
-  timer = setTimeout(() => void update(null), DELAY_MS)
+  without: ['target'],
+  onShown(next, submitter) {
+    if (submitter !== null) policy.value = (next.getElementById('policy') as TextBox).value
+    const link = form.querySelector('#link a') as (Element & { readonly href: string }) | null
+    history.replaceState(null, '', link?.href ?? '/console')
+  },
 })
-
-form.addEventListener('submit', (event) => {
-  event.preventDefault()
-  void update(event.submitter)
-})
-
-/** @param submitter the button that was pressed, which may change the policy */
-async function update(submitter: Element | null): Promise<void> {
-  clearTimeout(timer)
-  sending.abort()
-  sending = new AbortController()
-  const { signal } = sending
-  const failure = form.querySelector('[data-failure]')
-  try {
-    const body = new URLSearchParams([...new FormData(form, submitter)])
-    const response = await fetch('/console', { method: 'POST', body, signal })
-    if (!response.ok) throw new Error(`status ${response.status}`)
-    show(new DOMParser().parseFromString(await response.text(), 'text/html'), submitter !== null)
-    if (failure) failure.textContent = ''
-  } catch {
-    if (failure && !signal.aborted) {
-      failure.textContent = 'Not updated. Check your connection, then press Update.'
-    }
-  }
-}
-
-function show(next: Document, withPolicy: boolean): void {
-  const opened = [...form.querySelectorAll('details[open]')].map(({ id }) => id)
-  for (const part of next.querySelectorAll('[data-part]')) {
-    const current = document.getElementById(part.id)
-    if (current === null) continue
-    // While the policy is not valid, what it said before stays in view.
-    if (part.dataset.empty === undefined) {
-      current.replaceChildren(...part.childNodes)
-      delete current.dataset.old
-      delete current.dataset.empty
-    } else if (current.dataset.empty === undefined) current.dataset.old = ''
-  }
-  for (const field of form.elements) {
-    const same = next.getElementById(field.id)
-    if (same?.ariaInvalid) field.ariaInvalid = same.ariaInvalid
-  }
-  for (const id of opened) {
-    const details = document.getElementById(id)
-    if (details !== null) details.open = true
-  }
-  if (withPolicy) policy.value = (next.getElementById('policy') as TextBox).value
-  const link = form.querySelector('#link a') as (Element & { readonly href: string }) | null
-  history.replaceState(null, '', link?.href ?? '/console')
-}
 
 /** Until the answer comes, no line has a mistake. */
 function numberLines(): void {

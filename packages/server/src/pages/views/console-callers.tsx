@@ -2,10 +2,10 @@ import type { Decision } from '@countersign/gateway/internal'
 import type { AgentStatus } from '@countersign/protocol'
 import { StatusIcon } from '@countersign/ui'
 import type { ReactNode } from 'react'
+import { REASONS } from '../check-request/reasons.ts'
 import type { ConsoleForm } from '../console/console-form.ts'
 import type { CallerName, CallerOutcome, ConsoleResult } from '../console/simulate.ts'
 import type { Decided } from '../console/simulated-gate.ts'
-import { REASON_WORDS } from './check-request-page.tsx'
 
 interface CallersProps {
   readonly result: ConsoleResult | null
@@ -126,7 +126,7 @@ function whyOf(decision: Decision): string {
   const { message } = reasons[isUnproven(decision) ? reasons.length - 1 : 0] ?? reasons[0]
   const fault = signature?.reason ?? null
   const isExplained = fault === null || fault === 'not-admitted'
-  return isExplained ? message : `${message} ${REASON_WORDS[fault]}`
+  return isExplained ? message : `${message} ${REASONS[fault].words}`
 }
 
 function isUnproven({ action, did, proofOfPossession }: Decision): boolean {

@@ -155,7 +155,11 @@ function Actions({ link }: Pick<ConsoleData, 'link'>) {
             </a>
           )}
         </p>
-        <p data-failure aria-live="polite" className="text-sm/6 font-medium text-warn" />
+        <p
+          data-failure="Not updated. Check your connection, then press Update."
+          aria-live="polite"
+          className="text-sm/6 font-medium text-warn"
+        />
       </div>
       <p className="text-sm/6 text-soft">
         Nothing is stored. The console contacts neither your site nor any other. Links contain no

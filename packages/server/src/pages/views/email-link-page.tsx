@@ -82,7 +82,7 @@ function contentOf(context: PageContext, data: EmailLinkPageData): Content {
           <>
             <p className="text-lg/8">
               You get no further e-mails of this kind: <strong>{data.label}</strong>. You can change
-              this on the page “Account” of the dashboard.
+              this in the dashboard under Account, Notifications.
             </p>
             <DashboardLink />
           </>
@@ -94,8 +94,8 @@ function contentOf(context: PageContext, data: EmailLinkPageData): Content {
         body: (
           <p className="text-lg/8">
             {data.link === 'verify'
-              ? `It was used already, has expired, or was replaced by a newer one. Sign in to ${context.serviceName}, open the page “Account” and send another link.`
-              : 'It may be cut short. You can choose which e-mails you get on the page “Account” of the dashboard.'}
+              ? `It was used already, has expired, or was replaced by a newer one. Sign in to ${context.serviceName}, open Account, Notifications and send another link.`
+              : 'It may be cut short. You can choose which e-mails you get in the dashboard under Account, Notifications.'}
           </p>
         ),
       }
@@ -122,7 +122,7 @@ function DashboardLink() {
   return (
     <p>
       <a
-        href="/dashboard/account"
+        href="/dashboard/account/notifications"
         className="text-accent underline underline-offset-4 hover:text-accent-strong"
       >
         Open your account

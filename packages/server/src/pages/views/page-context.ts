@@ -17,6 +17,8 @@ export interface PageAssets {
   readonly script: string
   /** A module for /console alone. */
   readonly consoleScript: string
+  /** A module for /check/request alone. */
+  readonly checkRequestScript: string
   /** Fonts to preload: a browser that finds them in the style sheet alone loads them too late for the first page. */
   readonly fonts: readonly string[]
 }

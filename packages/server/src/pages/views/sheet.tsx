@@ -32,7 +32,7 @@ export function Clause({ id, title, children }: ClauseProps) {
   return (
     <section
       aria-labelledby={id}
-      className="grid gap-x-10 gap-y-3 border-t border-line px-5 py-5 sm:px-10 sm:py-6 md:grid-cols-[11rem_minmax(0,1fr)]"
+      className="grid grid-cols-[minmax(0,1fr)] gap-x-10 gap-y-3 border-t border-line px-5 py-5 sm:px-10 sm:py-6 md:grid-cols-[11rem_minmax(0,1fr)]"
     >
       <h2 id={id} className="text-xl/7 font-semibold tracking-tight text-balance">
         {title}

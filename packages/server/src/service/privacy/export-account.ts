@@ -130,13 +130,13 @@ function describeRecords(records: Records, session: Session) {
 }
 
 async function* exportAgents(deps: ExportDeps, ownerId: number): AsyncGenerator<ExportedAgent> {
-  for (let before = ALL; ; ) {
-    const filter = { ownerId, before, status: null, containing: null }
-    const rows = await ownAgents(deps.db.read, filter, BATCH_SIZE)
+  for (let after: number | null = null; ; ) {
+    const filter = { ownerId, after, order: 'newest', status: null, containing: null } as const
+    const rows: AgentRow[] = await ownAgents(deps.db.read, filter, BATCH_SIZE)
     for (const row of rows) yield await exportAgent(deps, row)
     const last = rows.at(-1)
     if (last === undefined) return
-    before = last.seq
+    after = last.seq
   }
 }
 

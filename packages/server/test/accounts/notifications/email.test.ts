@@ -3,6 +3,7 @@ import { type TestContext, test } from 'node:test'
 import type { AccountExport, EmailSettings, Notifications } from '@countersign/protocol'
 import { type Answer, assertRefused, jsonOf } from '../../../../../test/support/answer.ts'
 import { ask } from '../../../../../test/support/ask.ts'
+import { newKey } from '../../../../../test/support/key.ts'
 import {
   claimAgent,
   startTestService,
@@ -326,4 +327,21 @@ test('the export has notifications and addresses, and deletion erases them with 
     'email_outbox',
   ] as const)
     assert.deepEqual(await read.selectFrom(table).selectAll().execute(), [], table)
+})
+
+test('a bulk change of agents is one e-mail', async (t) => {
+  const world = await startWorld(t)
+  const { service } = world
+  const owner = await newOwner(world, 'ada')
+  await addVerified(world, owner, 'ada@mail.example')
+  const agents: string[] = []
+  for (let i = 0; i < 4; i++)
+    agents.push(await claimAgent(service, owner.ownerId, newKey(), `n${i}`))
+  const body = { agents, status: 'revoked', reason: 'retired' }
+  assert.equal((await owner.post('/api/account/agents/status', body)).status, 200)
+  // The third after the link and its confirmation: `lastEmailTo` asserts that there are no more.
+  const email = await lastEmailTo(world, 'ada@mail.example', 3)
+  assert.equal(headersOf(email).get('subject'), '4 agents: revoked by their owner')
+  const queued = await service.operator.db.read.selectFrom('email_outbox').select('id').execute()
+  assert.deepEqual(queued, [])
 })

@@ -30,6 +30,11 @@ const CHANGES: readonly [string, string, object?][] = [
   ['PATCH', '/api/account/agents/DID', { displayName: 'Mallory' }],
   ['POST', '/api/account/agents/DID/revoke', {}],
   ['POST', '/api/account/agents/revoke-all', { username: 'ada' }],
+  [
+    'POST',
+    '/api/account/agents/status',
+    { agents: [`svc:agent:${'1'.repeat(24)}`], status: 'revoked' },
+  ],
 ]
 
 test('a request from another site changes nothing, even with a valid session cookie', async (t) => {

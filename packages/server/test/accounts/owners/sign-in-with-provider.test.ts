@@ -82,12 +82,12 @@ test('a provider account can be linked to one account, and unlinked', async (t) 
   const link = () => ada.post('/api/account/sign-in-providers', { provider: PROVIDER })
 
   const refused = await goThrough(ada, await link(), 'taken@elsewhere')
-  assert.equal(refused.pathname, '/dashboard/account')
+  assert.equal(refused.pathname, '/dashboard/account/security')
   assert.equal(refused.searchParams.get('failed'), PROVIDER)
   assert.equal(refused.searchParams.get('code'), 'already-linked')
   assert.match(refused.searchParams.get('request') as string, /^req_/)
   const linked = await goThrough(ada, await link(), 'ada@elsewhere')
-  assert.equal(linked.pathname + linked.search, `/dashboard/account?linked=${PROVIDER}`)
+  assert.equal(linked.pathname + linked.search, `/dashboard/account/security?linked=${PROVIDER}`)
   const [provider] = (await ada.account()).signInProviders
   assert.notEqual(provider?.linkedAt, null)
 

@@ -50,6 +50,30 @@ test("agents are listed newest first, 50 per page, each once, and only the owner
   assert.deepEqual([last.agents, last.next], [[], null])
 })
 
+test('agents are sorted by name, or by grade with the weakest first and revoked ones last, across pages', async (t) => {
+  const service = await startTestService(t)
+  const owner = await newOwner(service)
+  const dids = await claimMany(service, owner.ownerId, 60)
+  const [weak, gone] = [dids[20] as string, dids[40] as string]
+  for (const [i, did] of dids.entries()) {
+    await editAgent(owner, did, {
+      displayName: `${i % 2 === 0 ? 'Name' : 'name'} ${String(i).padStart(2, '0')}`,
+    })
+  }
+  await owner.post(`${AGENTS}/${weak}/suspend`)
+  await owner.post(`${AGENTS}/${gone}/revoke`)
+  const all = async (sort: string) => {
+    const first = await listAgents(owner, `?sort=${sort}`)
+    const second = await listAgents(owner, `?sort=${sort}&after=${first.next}`)
+    assert.deepEqual([first.agents.length, second.next], [50, null])
+    return [...didsOf(first), ...didsOf(second)]
+  }
+  assert.deepEqual(await all('name'), dids)
+  const others = dids.filter((did) => did !== weak && did !== gone).toReversed()
+  assert.deepEqual(await all('grade'), [weak, ...others, gone])
+  assertRefused(await owner.get(`${AGENTS}?sort=age`), 400, 'VALIDATION_ERROR')
+})
+
 test('filters by status and grade work across pages, and the counts include all agents', async (t) => {
   const service = await startTestService(t)
   const owner = await newOwner(service)

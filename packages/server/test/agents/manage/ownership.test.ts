@@ -87,6 +87,7 @@ test('every request needs a session', async (t) => {
     ['GET', AGENTS],
     ['GET', '/api/account/stream'],
     ['POST', `${AGENTS}/revoke-all`, { username: 'ada' }],
+    ['POST', `${AGENTS}/status`, { agents: [did], status: 'revoked' }],
     ['POST', '/api/account/deletion', { username: 'ada' }],
     ['GET', '/api/account/export'],
   ] as const
@@ -107,6 +108,7 @@ test('requests from another site change nothing', async (t) => {
   const writing = [
     ...ABOUT_ONE.map(([method, path, body]) => [method, `${AGENTS}/${did}${path}`, body] as const),
     ['POST', `${AGENTS}/revoke-all`, { username: 'ada' }] as const,
+    ['POST', `${AGENTS}/status`, { agents: [did], status: 'revoked' }] as const,
     ['POST', '/api/account/deletion', { username: 'ada' }] as const,
   ].filter(([method]) => method !== 'GET')
   const elsewhere = [

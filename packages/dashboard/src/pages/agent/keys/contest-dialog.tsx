@@ -46,7 +46,7 @@ export function ContestDialog({
       open={open}
       onClose={onClose}
       title="Contest the rotation?"
-      action={reason === 'mistake' ? `Restore key ${sequence}` : 'Burn the keys'}
+      action={reason === 'mistake' ? `Restore key ${sequence}` : 'Report as stolen'}
       danger
       onConfirm={contest}
     >

@@ -76,9 +76,9 @@ function LoadedKeys({ keys, pending, renouncing }: LoadedKeysProps) {
       )}
       <KeyHistory keys={keys} />
       <p className="max-w-2xl text-pretty text-soft">
-        You are notified of each step on the dashboard, and by e-mail if you verified an address.
-        Starting a recovery needs a sign-in of the last 10 minutes, with a passkey or provider that
-        you added at least 72 hours ago.{' '}
+        You are notified of each step on the dashboard, and by e-mail if you verified an address. To
+        start a recovery, sign in again with a passkey or provider that you added at least 72 hours
+        ago, or with the passkey that created the account. The sign-in counts for 10 minutes.{' '}
         <a href="/docs/key-recovery" className="text-accent underline">
           How key recovery works
         </a>

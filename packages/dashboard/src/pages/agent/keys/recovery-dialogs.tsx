@@ -74,7 +74,7 @@ const TEXTS: Readonly<Record<RecoveryReason | Variant, Texts>> = {
       `The new key takes effect ${takesEffect}, and ends this suspension.`,
       'If you cancel the recovery, the key stays burned and the agent suspended.',
     ],
-    action: 'Burn the key',
+    action: 'Report as stolen',
     isDangerous: true,
   },
 }

@@ -26,7 +26,7 @@ export function ReportKeyDialog({ reported, isCurrent, open, onClose }: ReportKe
       open={open}
       onClose={onClose}
       title={`Report key ${sequence} as stolen?`}
-      action="Burn the key"
+      action="Report as stolen"
       danger
       onConfirm={async () => {
         await send<AgentKeys>('POST', `${pathOf(did)}/keys/compromised`, { sequence })

@@ -44,8 +44,8 @@ export function StartRecovery({ recovery, state }: StartRecoveryProps) {
       ) : (
         <>
           <Section
-            title="The key was stolen"
-            lead="Somebody else has the key, or may have it. The key is burned at once, and the agent gets a new one."
+            title="If the key is stolen"
+            lead="Use this if somebody else has the key, or may have it. The key stops working at once, and the agent gets a new one."
           >
             <Button
               variant="warning"
@@ -56,8 +56,8 @@ export function StartRecovery({ recovery, state }: StartRecoveryProps) {
             </Button>
           </Section>
           <Section
-            title="The key is lost"
-            lead="The agent has no access to its key, and nobody else has it. The agent gets a new one after a delay."
+            title="If the key is lost"
+            lead="Use this if the agent has no access to its key, and nobody else has it. The agent gets a new one after a delay."
           >
             <Button className="self-start" onClick={() => openDialog('key_lost')}>
               Recover the lost key …

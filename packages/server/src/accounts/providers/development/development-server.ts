@@ -200,17 +200,39 @@ class MemoryAdapter {
   }
 }
 
+/** The look of the dashboard (packages/ui/src/theme.css), without its font, which is on another origin. */
 const STYLE = `
-:root { color-scheme: light dark; font: 1rem/1.5 system-ui, sans-serif }
-body { max-width: 26rem; margin: 10vh auto; padding: 0 1rem }
-p.warning { border: 2px dashed; padding: .75rem 1rem }
-label { display: block; font-weight: 600; margin-bottom: .25rem }
-input, button { font: inherit; width: 100%; box-sizing: border-box; padding: .6rem .75rem }
-button { margin-top: .75rem; cursor: pointer }
-button.no { background: none; border: 0; text-decoration: underline }
+:root {
+  color-scheme: light dark; font: 1rem/1.5 ui-sans-serif, system-ui, sans-serif;
+  --ink: light-dark(#1b1f19, #eceee8); --soft: light-dark(#55594f, #aab1a3); --line: light-dark(#7d7a6e, #7e8879);
+  --accent: light-dark(#0b5d4b, #66d3b4); --warn: light-dark(#8a5200, #f0b95b); --surface: light-dark(#fff, #1a1e18);
+}
+body { margin: 0; background: light-dark(#f6f5f1, #11140f); color: var(--ink) }
+header {
+  padding: .5rem 1rem; background: light-dark(#fcefd9, #372810); color: var(--warn);
+  font-size: .875rem; font-weight: 500; text-align: center; text-wrap: balance
+}
+main { max-width: 28rem; margin: 0 auto; padding: 3rem 1rem }
+svg { width: 1.75rem; height: 1.75rem; fill: none; stroke-linecap: round }
+svg :is(circle, path:nth-of-type(1)) { stroke: var(--ink) }
+svg path:nth-of-type(2) { stroke: var(--accent) }
+h1 { margin: 1rem 0 .5rem; font-size: 1.875rem; line-height: 1.2; letter-spacing: -.025em; overflow-wrap: anywhere }
+main > p { margin: 0; color: var(--soft) }
+form.sheet { margin: 2rem 0 .75rem; padding: 1.25rem; border: 2px solid var(--line); border-radius: 1rem; background: var(--surface) }
+label { display: block; margin-bottom: .375rem; font-weight: 500 }
+input, button { box-sizing: border-box; width: 100%; min-height: 2.75rem; padding: .5rem .75rem; border-radius: .5rem; font: inherit }
+input { border: 1px solid var(--line); background: var(--surface); color: inherit }
+button { border: 0; background: var(--accent); color: light-dark(#fff, #06231b); font-weight: 500; cursor: pointer }
+input + button { margin-top: 1rem }
+button.no { background: none; color: var(--accent) }
+:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px }
 `
 
 const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64')
+
+/** As in packages/ui/src/logo.tsx. */
+const LOGO =
+  '<svg viewBox="0 0 32 32" aria-hidden="true"><circle cx="16" cy="16" r="14.5" stroke-width="1.6"/><path d="m8.6 16.4 5 5.2" stroke-width="3.4"/><path d="M13.6 21.6 24 10.6" stroke-width="3.4"/></svg>'
 
 interface LoginPage {
   readonly label: string
@@ -231,10 +253,12 @@ function loginPage({ label, action }: LoginPage): string {
 <style>${STYLE}</style>
 </head>
 <body>
+<header>Development only: nothing is checked here.</header>
 <main>
+${LOGO}
 <h1>${escapeHtml(label)}</h1>
-<p class="warning">For development only. Nothing is checked here: any name makes you that person.</p>
-<form method="post" action="${escapeHtml(action)}">
+<p>Stands for an identity provider. Any name makes you that person.</p>
+<form class="sheet" method="post" action="${escapeHtml(action)}">
 <label for="name">Who are you?</label>
 <input id="name" name="name" required maxlength="64" autocomplete="off" autofocus>
 <button type="submit">Continue as this person</button>

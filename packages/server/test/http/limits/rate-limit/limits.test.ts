@@ -57,6 +57,7 @@ test('with it /openapi.json lists RATE_LIMITED for every operation that is not e
   )
   assert.deepEqual(free.toSorted(), [
     ...[
+      'changeStatuses',
       'contestKeys',
       'healthz',
       'readyz',
