@@ -3,7 +3,7 @@ import { timesOf } from './statistics.ts'
 /** Something that is done many times. */
 interface Work {
   /** Makes what the next runs take, outside the time that is measured. */
-  readonly prepare?: (runs: number) => void
+  readonly prepare?: (runs: number) => void | Promise<void>
   readonly run: () => unknown
 }
 
@@ -25,7 +25,7 @@ export async function inTurns<Name extends string>(
   for (let turn = -turns * WARM_UP_SHARE; turn < turns; turn += 1) {
     for (const name of names) {
       const { prepare, run } = works[name]
-      prepare?.(RUNS)
+      await prepare?.(RUNS)
       const started = process.cpuUsage()
       for (let i = 0; i < RUNS; i += 1) await run()
       const { user, system } = process.cpuUsage(started)

@@ -21,16 +21,26 @@ export interface OfflineDecisions {
     readonly count: number
     readonly times: Times
   }[]
+  /** From the request of an owner to suspend an agent, and to end its delegations, until a gateway refuses it. */
+  readonly ends: { readonly count: number; readonly suspension: Times; readonly end: Times }
   /** Microseconds of a decision by a known certificate and staple, without the signature of the request. */
   readonly decision: number
   /** Microseconds of a signed request with a known certificate through the gateway, with the service switched off. */
   readonly request: number
   /** Microseconds of one Ed25519 verification by node:crypto. */
   readonly verification: number
+  /** Microseconds of a delegate's request through the gateway: with a known chain of one hop, and with new ones of 1, 2 and 3. */
+  readonly chains: { readonly known: number; readonly unknown: readonly number[] }
 }
 
 const DECISION_MICROSECONDS = 50
 const RATIO_TO_VERIFICATION = 0.7
+/** Of a signed request with a certificate. */
+const RATIO_OF_KNOWN_CHAIN = 0.95
+/** How many verifications a request with a new chain may cost, by its hops. */
+const VERIFICATIONS = [3, 4, 6]
+/** Of the time of a suspension. */
+const RATIO_OF_END = 1.1
 
 const SCRIPT = import.meta.resolve('./offline.ts')
 const DECISIONS = 20_000
@@ -48,7 +58,9 @@ export function measureOffline(
 }
 
 export function offlineLines(offline: OfflineDecisions): string[] {
-  const { arrivals, decision, request, verification } = offline
+  const { arrivals, chains, decision, ends, request, verification } = offline
+  const known = request / chains.known
+  const met = (isMet: boolean) => (isMet ? 'yes' : 'no')
   const part = verification / request
   return [
     ...arrivals.map(({ gateways, way, count: timed, times: { p50, p99, longest } }) => {
@@ -63,5 +75,22 @@ export function offlineLines(offline: OfflineDecisions): string[] {
     `a signed request with a known certificate, the service switched off: ${count(1e6 / request)}/s; ` +
       `${ratio(part)} of one verification by node:crypto (${count(1e6 / verification)}/s); ` +
       `aim: >= ${RATIO_TO_VERIFICATION}: ${part >= RATIO_TO_VERIFICATION ? 'yes' : 'no'}`,
+    `a delegate's request with a known chain of one hop: ${count(1e6 / chains.known)}/s; ${ratio(known)} of that; ` +
+      `aim: >= ${RATIO_OF_KNOWN_CHAIN}: ${met(known >= RATIO_OF_KNOWN_CHAIN)}`,
+    ...chains.unknown.map((each, i) => {
+      const most = VERIFICATIONS[i] ?? 0
+      return (
+        `a delegate's request with a new chain, hops: ${i + 1}: ${ratio(each / verification)} verifications by node:crypto; ` +
+        `aim: <= ${most}: ${met(each <= most * verification)}`
+      )
+    }),
+    ...(['p50', 'p99'] as const).map((name) => {
+      const [end, suspension] = [ends.end[name], ends.suspension[name]]
+      return (
+        `end of all delegations to refusal through the feed, 1 gateway: ${name} ${milliseconds(end)}, ` +
+        `${ratio(end / suspension)} of a suspension (${milliseconds(suspension)}; ${count(ends.count)} each); ` +
+        `aim: <= ${RATIO_OF_END}: ${met(end <= RATIO_OF_END * suspension)}`
+      )
+    }),
   ]
 }

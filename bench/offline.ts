@@ -3,13 +3,16 @@ import { generateKeyPairSync, sign, verify as verifySignature } from 'node:crypt
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { Agent, newKey, Registry, type Signer } from '@countersign/sdk'
-import { decide, outcomeOf } from '../packages/gateway/src/decision/decide.ts'
+import { decide } from '../packages/gateway/src/decision/decide.ts'
+import { outcomeOf } from '../packages/gateway/src/decision/outcome.ts'
 import { gateway } from '../packages/gateway/src/fetch.ts'
 import { TrustedIssuer } from '../packages/gateway/src/issuers/trusted-issuers.ts'
 import { readPolicy } from '../packages/gateway/src/policy/read-policy.ts'
 import { namingFor } from '../packages/protocol/src/index.ts'
+import { allowDelegation } from '../test/support/allow-delegation.ts'
 import { startTestService, type TestService } from '../test/support/service.ts'
 import { type SignedInOwner, signIn } from '../test/support/signed-in.ts'
+import { newWorker } from './delegated-worker.ts'
 import { inTurns } from './in-turns.ts'
 import type { OfflineDecisions, OfflineTask } from './measure-offline.ts'
 import { timesOf } from './statistics.ts'
@@ -35,11 +38,12 @@ async function main({ revocations, decisions }: OfflineTask): Promise<OfflineDec
       arrivals.push({ gateways, way, count: timed, times: timesOf(times) })
     }
   }
+  const ends = await measureEnds(service, revocations)
   const { certified, trusted } = await certifiedAgent(service)
   await service.stop()
   const microseconds = await measureDecisions(certified, trusted, decisions)
   await trusted.release()
-  return { arrivals, ...microseconds }
+  return { arrivals, ends, ...microseconds }
 }
 
 /** An agent with a certificate, and where its status is. */
@@ -49,15 +53,46 @@ interface Revocable {
   readonly idx: number
 }
 
+/** What an owner does to an agent, and the request for it. */
+const CHANGES = {
+  revocation: ['revoke', { reason: 'bench' }],
+  suspension: ['suspend', { reason: 'bench' }],
+  end: ['delegation/end', {}],
+} as const
+
+interface Arrival {
+  readonly gateways: number
+  readonly way: (typeof WAYS)[number]
+  readonly change?: keyof typeof CHANGES
+}
+
+/** Suspensions and ends of delegations by turns of ten, because other programs slow all of them down. */
+async function measureEnds(service: TestService, count: number) {
+  const times: Record<'suspension' | 'end', number[]> = { suspension: [], end: [] }
+  const turn = Math.min(10, count)
+  while (times.end.length < count) {
+    for (const change of ['suspension', 'end'] as const) {
+      const arrival = { gateways: 1, way: 'stream', change } as const
+      times[change].push(...(await measureArrival(service, arrival, turn)))
+    }
+  }
+  return {
+    count: times.end.length,
+    suspension: timesOf(times.suspension),
+    end: timesOf(times.end),
+  }
+}
+
 /** Gateways in a process of their own, which report when all of their followers refuse an agent. */
 async function measureArrival(
   service: TestService,
-  { gateways, way }: { readonly gateways: number; readonly way: (typeof WAYS)[number] },
+  { gateways, way, change = 'revocation' }: Arrival,
   count: number,
 ): Promise<number[]> {
   const owner = await signIn(service, await service.operator.addVerifiedOwner())
   const agents: Revocable[] = []
-  for (let i = 0; i < count; i += 1) agents.push(await newAgent(service, owner))
+  const depth = change === 'end' ? 1 : 0
+  for (let i = 0; i < count; i += 1) agents.push(await newAgent(service, owner, depth))
   const child = fork(fileURLToPath(import.meta.resolve('./offline-followers.ts')), [
     service.url,
     String(gateways),
@@ -71,10 +106,11 @@ async function measureArrival(
     await armed
     const arrived = once(child, 'message')
     const from = performance.timeOrigin + performance.now()
-    const revoked = owner.post(`/api/account/agents/${did}/revoke`, { reason: 'bench' })
+    const [path, body] = CHANGES[change]
+    const changed = owner.post(`/api/account/agents/${did}/${path}`, body)
     const [at] = (await arrived) as [number]
-    const { status, text } = await revoked
-    if (status !== 200) throw new Error(`the revocation failed: ${text}`)
+    const { status, text } = await changed
+    if (status !== 200) throw new Error(`the ${change} failed: ${text}`)
     times.push(at - from)
   }
   child.send('stop')
@@ -82,10 +118,15 @@ async function measureArrival(
   return times
 }
 
-async function newAgent(service: TestService, { ownerId }: SignedInOwner): Promise<Revocable> {
+async function newAgent(
+  service: TestService,
+  { ownerId }: SignedInOwner,
+  delegationDepth: number,
+): Promise<Revocable> {
   const registry = new Registry(service.url)
   const agent = new Agent({ registry, signer: await newKey() })
   const { did } = await agent.claim(await service.operator.issueToken(ownerId))
+  if (delegationDepth > 0) await allowDelegation(service, ownerId, did, delegationDepth)
   const payload = (await registry.certificate(did)).split('.')[1] ?? ''
   const claims = JSON.parse(Buffer.from(payload, 'base64url').toString())
   const { uri, idx } = claims.status.status_list
@@ -97,7 +138,8 @@ async function certifiedAgent(service: TestService) {
   const signer = await newKey()
   const certified = new Agent({ registry, signer, audiences: [SHOP], certificates: true })
   const owner = await service.operator.addVerifiedOwner()
-  await certified.claim(await service.operator.issueToken(owner))
+  const { did } = await certified.claim(await service.operator.issueToken(owner))
+  await allowDelegation(service, owner, did, 3)
   await certified.sign(SHOP)
   const trust = { issuer: service.url, didPrefix: 'svc:agent:', jwks: null, idHeader: 'ServiceID' }
   const trusted = new TrustedIssuer(trust, {
@@ -118,7 +160,7 @@ async function measureDecisions(
   agent: Agent & { readonly signer: Signer },
   trusted: TrustedIssuer,
   count: number,
-): Promise<Omit<OfflineDecisions, 'arrivals'>> {
+): Promise<Omit<OfflineDecisions, 'arrivals' | 'ends'>> {
   const did = agent.did ?? ''
   const { headers } = await agent.sign(SHOP)
   const certificate = headers.get('serviceid-certificate') ?? ''
@@ -146,16 +188,21 @@ async function measureDecisions(
       requireProof: true,
       trust: [{ issuer: trusted.issuer, didPrefix: 'svc:agent:' }],
       offline: { maxStaleSeconds: 86_400 },
+      delegation: { maxDepth: 3 },
     },
     now: elapsed,
   })
   const handler = protect(() => new Response(null, { status: 204 }))
-  const signed = await agent.sign(`${SHOP}/orders`)
+  const delegation = { did, certificate, staple, signer: agent.signer, issuer: trusted.issuer }
+  const worker = await newWorker(delegation, 1)
   const sent: Request[] = []
-  // Each request is handled once, as those of clients are: its copies leave listeners on its signal.
-  const prepare = (runs: number) => {
-    for (let i = 0; i < runs; i += 1)
-      sent.push(new Request(signed.url, { headers: signed.headers }))
+  // Each request is handled once, as those of clients are: its copies leave listeners on its signal. A signature is valid for a minute.
+  const copiesOf = (make: () => Promise<Request>) => async (runs: number) => {
+    const { url, headers } = await make()
+    for (let i = 0; i < runs; i += 1) sent.push(new Request(url, { headers }))
+  }
+  const newChains = (hops: number) => async (runs: number) => {
+    for (let i = 0; i < runs; i += 1) sent.push(await (await newWorker(delegation, hops))())
   }
   const answer = async () => {
     const { status } = await handler(sent.pop() as Request)
@@ -167,15 +214,20 @@ async function measureDecisions(
   )
   const { publicKey, privateKey } = generateKeyPairSync('ed25519')
   const signature = sign(null, message, privateKey)
-  const { verification, request } = await inTurns(
+  const { verification, request, known, one, two, three } = await inTurns(
     {
       verification: { run: () => verifySignature(null, message, publicKey, signature) },
-      request: { prepare, run: answer },
+      request: { prepare: copiesOf(() => agent.sign(`${SHOP}/orders`)), run: answer },
+      known: { prepare: copiesOf(worker), run: answer },
+      one: { prepare: newChains(1), run: answer },
+      two: { prepare: newChains(2), run: answer },
+      three: { prepare: newChains(3), run: answer },
     },
     count / 40,
   )
   await protect.close()
-  return { decision, verification, request }
+  const chains = { known, unknown: [one, two, three] as const }
+  return { decision, verification, request, chains }
 }
 
 /** @returns microseconds for each */

@@ -1,4 +1,5 @@
-import { decide, outcomeOf, strictest } from '../../packages/gateway/src/decision/decide.ts'
+import { decide, strictest } from '../../packages/gateway/src/decision/decide.ts'
+import { outcomeOf } from '../../packages/gateway/src/decision/outcome.ts'
 import { denialFor, varyHeader } from '../../packages/gateway/src/denial.ts'
 import { PolicyError } from '../../packages/gateway/src/policy/policy-error.ts'
 import { readPolicy } from '../../packages/gateway/src/policy/read-policy.ts'

@@ -48,10 +48,10 @@ export const BARS: readonly {
   readonly mostFiles?: number
   readonly mostLines: number
 }[] = [
-  { within: /^packages\/server\/src\//, mostFiles: 569, mostLines: 62_800 },
+  { within: /^packages\/server\/src\//, mostFiles: 570, mostLines: 63_000 },
   // The list of parts, and what registers, runs and closes them.
   { within: /^packages\/server\/src\/service\/[^/]+\.ts$/, mostLines: 700 },
-  { within: /^packages\/[a-z]+\/src\//, mostLines: 112_400 },
+  { within: /^packages\/[a-z]+\/src\//, mostLines: 113_000 },
 ]
 
 /** Files with a name of one pattern, and what they may not import (specifiers, type imports included). */

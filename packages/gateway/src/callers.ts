@@ -1,4 +1,4 @@
-import { didOf, type Naming, parseDidOrTail } from '@countersign/protocol'
+import { didOf, type Naming, parseDidOrTail, type UnverifiedResult } from '@countersign/protocol'
 import { BoundedMap } from './bounded-map.ts'
 import type { Caller, LookupResult } from './decision/decide.ts'
 import type { AgentData } from './decision/decision.ts'
@@ -15,9 +15,10 @@ export type AnonymousKind = 'none' | 'unreadable' | 'conflict'
 export type AnonymousCaller = Extract<Caller, { kind: AnonymousKind }>
 
 export const ANONYMOUS: AnonymousCaller = { kind: 'none' }
-export const UNREADABLE: AnonymousCaller = { kind: 'unreadable' }
+const UNREADABLE: AnonymousCaller = { kind: 'unreadable' }
 export const CONFLICT: AnonymousCaller = { kind: 'conflict' }
 export const SESSION_ENDED: Caller = { kind: 'session-ended' }
+export const DELEGATION_UNPROVEN: Caller = { kind: 'delegation-unproven' }
 
 const MAX_REMEMBERED = 1_000
 
@@ -39,6 +40,18 @@ export class Identifications {
     const named = { kind: 'named', did: didOf(this.#naming, tail), proof: 'none' } as const
     this.#callers.set(text, named)
     return named
+  }
+
+  /** The caller of a request without a signature that counts. */
+  callerOf(
+    identification: string | null,
+    session: SessionCaller | null,
+  ): NamedCaller | SessionCaller | AnonymousCaller {
+    if (identification === null) return session ?? ANONYMOUS
+    const named = this.parse(identification)
+    if (named === null) return UNREADABLE
+    if (session === null) return named
+    return session.did === named.did ? session : CONFLICT
   }
 
   /**
@@ -73,6 +86,12 @@ export function sessionOf(
       audiences.length > 1 && audience !== undefined && !isAt(raw().authority, audience)
     return isElsewhere ? null : { kind: 'named', did, proof: 'session', keySequence }
   })
+}
+
+/** The caller of a request whose signature does not count. */
+export function refusedCaller({ reason, status }: UnverifiedResult): Caller {
+  if (reason === 'delegation-refused' || reason === 'delegation-limit') return { kind: reason }
+  return { kind: 'signature-invalid', status: status === 400 || status === 403 ? status : 401 }
 }
 
 /** Whether a session was issued for a later key than the cache has. */

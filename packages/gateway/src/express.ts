@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Outcome } from './decision/decide.ts'
 import type { Decision, Denial, Refused } from './decision/decision.ts'
+import type { Outcome } from './decision/outcome.ts'
 import { callOnRefused, denialFor, headersWithoutBody, mergeVary } from './denial.ts'
 import { Gate } from './gate.ts'
 import type { Closeable, GatewayOptions } from './options.ts'

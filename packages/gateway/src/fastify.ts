@@ -1,6 +1,6 @@
 import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify'
-import type { Outcome } from './decision/decide.ts'
 import type { Decision, Denial, Refused } from './decision/decision.ts'
+import type { Outcome } from './decision/outcome.ts'
 import { callOnRefused, denialFor, headersWithoutBody, mergeVary } from './denial.ts'
 import { Gate } from './gate.ts'
 import type { GatewayOptions } from './options.ts'

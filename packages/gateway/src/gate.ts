@@ -8,33 +8,35 @@ import { type KeyDirectories, keyDirectories, memoryNonceStore } from '@counters
 import { AgentCache } from './agent-cache.ts'
 import {
   ANONYMOUS,
-  type AnonymousCaller,
   type AnonymousKind,
   CONFLICT,
+  DELEGATION_UNPROVEN,
   hasEnded,
   Identifications,
   isBefore,
   type NamedCaller,
+  refusedCaller,
   SESSION_ENDED,
   type SessionCaller,
   sessionOf,
-  UNREADABLE,
 } from './callers.ts'
 import {
   type Caller,
   decide,
   failureVerdict,
   type LookupResult,
-  type Outcome,
-  outcomeOf,
   PREFLIGHT,
-  rateLimitedOutcome,
-  signedOutcome,
   strictest,
-  unverifiedOutcome,
   type Verdict,
 } from './decision/decide.ts'
 import type { Basis, CertificateFault, Proof } from './decision/decision.ts'
+import {
+  type Outcome,
+  outcomeOf,
+  rateLimitedOutcome,
+  signedOutcome,
+  unverifiedOutcome,
+} from './decision/outcome.ts'
 import { type AcceptedProofs, varyHeader } from './denial.ts'
 import { type TrustedIssuer, trustedIssuers } from './issuers/trusted-issuers.ts'
 import { isLogFinal, type LoggedKeys, loggedKeysFor } from './logged-keys.ts'
@@ -45,7 +47,8 @@ import { type ReadOptions, readOptions, reportMissingStore } from './read-option
 import { addressOf, limitKey } from './request/address-key.ts'
 import type { GatewayRequest } from './request/gateway-request.ts'
 import { identityHeaderMatcher } from './request/identity-headers.ts'
-import { NO_AUDIENCE, Signatures, type Signer, type SignerKey } from './signatures.ts'
+import { carriesChain, NO_AUDIENCE, Signatures } from './signatures.ts'
+import type { Signer, SignerKey } from './signer-keys.ts'
 import { TokenBuckets } from './token-buckets.ts'
 
 /** What an adapter adds to the options of a gateway. */
@@ -188,7 +191,7 @@ export class Gate {
   }
 
   /**
-   * A signed request, step by step: parse, certificate or lookup, key and signature, log and policy, nonce and body, decision. The nonces
+   * A signed request, step by step: parse, key and signature, log and policy, nonce and body, decision. The nonces
    * of those whom the policy refuses are not recorded.
    */
   async #decideSigned(
@@ -205,19 +208,16 @@ export class Gate {
     const signature = signatures.read(request.raw())
     if ('verdict' in signature) return unproven(signature)
 
-    const found = await signatures.findKey(signature)
-    if ('fault' in found) {
-      const { fault, certificateFault } = found
-      return unproven(refuseSignature(signature, fault), { certificateFault })
-    }
-    const proven = await signatures.verify(signature, found.key)
-    if ('verdict' in proven) return unproven(proven)
+    const found = await signatures.prove(signature)
+    if ('result' in found) return unproven(found.result, found)
 
+    const { proven } = found
     const outcome = await this.#outcomeFor(ruleIndex, found.signer, found)
-    const isAdmitted = outcome.decision.admitted
+    const { admitted: isAdmitted, reasons } = outcome.decision
+    const [{ code }] = reasons
     const result = isAdmitted
       ? await signatures.accept(proven, request.readBody)
-      : refuseSignature(proven, 'not-admitted')
+      : refuseSignature(proven, code === 'delegation-refused' ? code : 'not-admitted')
     if (isAdmitted && result.verdict !== 'verified') {
       return unproven(result, { retryAfterSeconds: signatures.retryAfterSeconds(proven) })
     }
@@ -260,13 +260,19 @@ export class Gate {
     }: Unproven & { readonly result: UnverifiedResult },
   ): Promise<Outcome> {
     if (result.verdict === 'unverified' && certificateFault === null) {
-      const outcome = await this.#decideByRules(request, ruleIndex, session)
+      const outcome = this.#carriesChain(request)
+        ? this.#evaluate(ruleIndex, DELEGATION_UNPROVEN, null, null)
+        : await this.#decideByRules(request, ruleIndex, session)
       return unverifiedOutcome(this, outcome, result, retryAfterSeconds)
     }
-    const status = result.status === 400 || result.status === 403 ? result.status : 401
-    const caller: Caller =
-      certificateFault === null ? { kind: 'signature-invalid', status } : { kind: certificateFault }
+    const caller = certificateFault === null ? refusedCaller(result) : { kind: certificateFault }
     return signedOutcome(this, this.#evaluate(ruleIndex, caller, null, null), result)
+  }
+
+  /** A chain counts only with the signature: without it, neither a session nor the header admits the request. */
+  #carriesChain(request: GatewayRequest): boolean {
+    const namings = [this.naming, ...this.#trusted.map(({ naming }) => naming)]
+    return carriesChain(request.raw(), namings)
   }
 
   /** @param session a valid session, if any */
@@ -275,7 +281,7 @@ export class Gate {
     ruleIndex: number | null,
     session: SessionCaller | null,
   ): Outcome | Promise<Outcome> {
-    const caller = this.#callerOf(request.identification, session)
+    const caller = this.#identifications.callerOf(request.identification, session)
     const slot = this.#slotOf(ruleIndex)
     if (caller.kind !== 'named') {
       const outcomes = this.#anonymousOutcomes[caller.kind]
@@ -329,17 +335,6 @@ export class Gate {
     return this.#logged.complete(result, { rules: this.#routes.rulesAt(ruleIndex), caller, issuer })
   }
 
-  #callerOf(
-    identification: string | null,
-    session: SessionCaller | null,
-  ): NamedCaller | SessionCaller | AnonymousCaller {
-    if (identification === null) return session ?? ANONYMOUS
-    const named = this.#identifications.parse(identification)
-    if (named === null) return UNREADABLE
-    if (session === null) return named
-    return session.did === named.did ? session : CONFLICT
-  }
-
   #evaluate(
     ruleIndex: number | null,
     caller: Caller,
@@ -382,9 +377,13 @@ export class Gate {
     return outcome
   }
 
-  #failureOutcome({ method, target }: GatewayRequest): Outcome {
-    const rules = this.#routes.rulesAt(this.#routes.find(method, target))
-    return outcomeOf(this, ANONYMOUS, strictest(rules.map(failureVerdict)), null)
+  #failureOutcome(request: GatewayRequest): Outcome {
+    const rules = this.#routes.rulesAt(this.#routes.find(request.method, request.target))
+    const isDelegated = request.signed && this.#carriesChain(request)
+    const verdicts = rules.map((each) =>
+      failureVerdict(isDelegated ? { unreachable: 'deny' } : each),
+    )
+    return outcomeOf(this, ANONYMOUS, strictest(verdicts), null)
   }
 }
 

@@ -8,6 +8,7 @@ export {
 export type {
   Action,
   Decision,
+  Delegate,
   Proof,
   Refusal,
   Refused,

@@ -1,14 +1,22 @@
-import type { NamingOptions, NonceStore, Registry } from '@countersign/sdk'
+import type { NamingOptions, NonceStore, Registry, VerifiedCertificate } from '@countersign/sdk'
 
 /**
  * What a gateway uses of a `Registry`, of any copy of the SDK: the gateway's package contains one, and the site may have installed
  * another.
  */
 export type RegistryClient = Pick<Registry, 'service' | 'naming' | 'lookup' | 'grade' | 'agent'> &
-  Partial<LogClient>
+  Partial<LogClient & CertificateClient>
 
 /** What a policy with `requireLogged` needs besides. */
 export type LogClient = Pick<Registry, 'logProof'>
+
+/** What chains of delegations need besides, unless their issuer is in the policy's `trust`: without it, they are refused. */
+export interface CertificateClient {
+  /** As `Registry.verifyCertificate`: it rejects with the same codes. */
+  verifyCertificate(
+    ...args: Parameters<Registry['verifyCertificate']>
+  ): Promise<Pick<VerifiedCertificate, 'did'>>
+}
 
 import type { Decision } from './decision/decision.ts'
 import type { PolicyInput } from './policy/policy.ts'

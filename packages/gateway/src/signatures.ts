@@ -1,99 +1,64 @@
 import {
-  agentOfKeySetUrl,
   checkReplayAndBody,
-  didOf,
+  type DelegationPolicy,
   fieldValue,
   type HeaderFields,
   headerFields,
-  type KeyLookupFault,
-  type KeyReference,
+  isChain,
+  MAX_DELEGATION_SECONDS,
+  MAX_HOPS,
   matchesContentDigest,
   type Naming,
   type NonceStore,
-  type ParsedSignature,
+  ProvenChains,
   type RawRequest,
+  readDelegation,
+  refuseRoot,
+  refuseSignature,
   type SignatureAgent,
   type SignatureResult,
-  type SigningKey,
   StructuredFieldError,
   signatureReader,
   type UnverifiedResult,
   type VerifiedSignature,
+  verifyDelegation,
   verifyWithKey,
 } from '@countersign/protocol'
-import { type KeyDirectories, signatureVerifier, type VerifiedCertificate } from '@countersign/sdk'
-import type { AgentCache, CacheEntry } from './agent-cache.ts'
-import { BoundedMap } from './bounded-map.ts'
-import type { Caller, LookupResult, Outcome } from './decision/decide.ts'
-import type { Basis, CertificateFault } from './decision/decision.ts'
+import { signatureVerifier } from '@countersign/sdk'
+import type { CertificateFault } from './decision/decision.ts'
 import type { TrustedIssuer } from './issuers/trusted-issuers.ts'
 import type { Policy } from './policy/policy.ts'
 import type { BodyReader } from './request/gateway-request.ts'
+import {
+  type ReceivedSignature,
+  type SignerKey,
+  SignerKeys,
+  type SignerKeysOptions,
+} from './signer-keys.ts'
 import { withTimeLimit } from './time-limit.ts'
 
-export interface SignaturesOptions {
+export interface SignaturesOptions extends SignerKeysOptions {
   /** Origins. */
   readonly audiences: readonly string[]
-  /** The origin of the service, as agents name it. */
-  readonly issuer: string
-  readonly naming: Naming
-  readonly agents: AgentCache<Outcome>
-  /** For decisions by an answer of the service. */
-  readonly bases: Readonly<Record<'service' | 'cache', Basis>>
   readonly nonces: NonceStore
   readonly policy: Pick<Policy, 'directories'>
-  readonly directories: KeyDirectories
   /** Issuers whose certificates count without a question to the service. */
   readonly trusted: readonly TrustedIssuer[]
-  /** A monotonic clock, in milliseconds. */
-  readonly now: () => number
-  /** The clock of signatures, in milliseconds since 1970. */
-  readonly clock: () => number
 }
 
-/** A signature that was read, and the trusted issuer whose agent it names, if any. */
-export interface ReceivedSignature extends ParsedSignature {
-  readonly trusted: TrustedIssuer | null
+/** Who has signed a request, and what is known of them. */
+export interface ProvenSigner extends Omit<SignerKey, 'key'> {
+  readonly proven: VerifiedSignature
 }
 
-/** A caller whose key is proven. */
-export type Signer = Extract<Caller, { kind: 'named' | 'directory' }>
-
-/** The key that a signature names, and who has signed if it verifies. */
-export interface SignerKey {
-  readonly key: SigningKey
-  readonly signer: Signer
-  /** What is known of the agent; null for a directory. */
-  readonly lookup: LookupResult | null
-  readonly basis: Basis | null
-  /** What was derived from the cached answer that this is; null if it is none. */
-  readonly derived: Outcome[] | null
-}
-
-/** Why there is no key that counts. */
-export interface MissingKey {
-  readonly fault: KeyLookupFault
+/** A signature that proves nothing. */
+export interface UnprovenSigner {
+  readonly result: UnverifiedResult
   /** Why the certificate in the request does not count; null if that is not the reason. */
   readonly certificateFault: CertificateFault | null
 }
 
-/** The tokens that a request carries, and the agent and the key that its signature names. */
-interface CarriedTokens {
-  readonly did: string
-  readonly keyid: string
-  readonly certificate: string
-  readonly staple: string | null
-}
-
-/** How long after asking for an unknown key the service is not asked for another one of the same agent. */
-const REFRESH_MS = 5_000
-const MAX_REFRESHED = 10_000
-
-/**
- * The steps of verifying a signed request, in their order: `read`, `findKey`, `verify`, `accept`. Keys of agents come from certificates of
- * trusted issuers and from the service's answers, never from an address in a request; other keys from the directories that the policy
- * lists.
- */
+/** The steps of verifying a signed request, in their order: `read`, `prove`, `accept`. */
 export class Signatures {
   readonly #options: SignaturesOptions
   readonly #nonces: NonceStore
@@ -101,7 +66,9 @@ export class Signatures {
   /** Issuers may have other names of headers. */
   readonly #trustedReaders: ReadonlyMap<TrustedIssuer, ReturnType<typeof signatureReader>>
   readonly #verify = signatureVerifier()
-  readonly #refreshedAt = new BoundedMap<string, number>(MAX_REFRESHED)
+  readonly #verifyDelegated = signatureVerifier(undefined, true)
+  readonly #keys: SignerKeys
+  readonly #proven = new ProvenChains()
 
   constructor(options: SignaturesOptions) {
     const { audiences, directories, policy, trusted, clock: now } = options
@@ -111,6 +78,7 @@ export class Signatures {
         : (agent: SignatureAgent) => directories.find(agent)
     const readerFor = (naming: Naming) => signatureReader({ audiences, naming, rulesOf, now })
     this.#options = options
+    this.#keys = new SignerKeys(options)
     this.#nonces = timely(options.nonces)
     this.#reader = readerFor(options.naming)
     this.#trustedReaders = new Map(trusted.map((each) => [each, readerFor(each.naming)]))
@@ -125,35 +93,28 @@ export class Signatures {
     return 'verdict' in signature ? signature : { ...signature, trusted }
   }
 
-  /** The key by the certificate in the request, the service's answer, or a directory of the policy. */
-  findKey(signature: ReceivedSignature): SignerKey | MissingKey | Promise<SignerKey | MissingKey> {
-    const { issuer, naming } = this.#options
-    const { trusted, keyid, signatureAgent } = signature
-    if (trusted !== null) {
-      const { fields } = signature.received
-      const names = trusted.naming.tokenHeaders
-      const did = trusted.didAt(signatureAgent.url)
-      // Another member of Signature-Agent names the issuer.
-      if (did === null) return missing('untrusted-agent')
-      const certificate = fieldValue(fields, names.certificate.toLowerCase())
-      if (certificate !== null) {
-        const staple = fieldValue(fields, names.status.toLowerCase())
-        return this.#certifiedKey(trusted, { did, keyid, certificate, staple })
-      }
-      if (trusted.issuer !== issuer) return missing('unknown-key')
+  /** Finds the key of a signer, and verifies its signature. With a chain of delegations, the key is that of the delegate. */
+  async prove(signature: ReceivedSignature): Promise<ProvenSigner | UnprovenSigner> {
+    if (signature.chain !== null) return this.#proveDelegate(signature)
+    const found = await this.#keys.find(signature)
+    if ('fault' in found) {
+      const { fault, certificateFault } = found
+      return { result: refuseSignature(signature, fault), certificateFault }
     }
-    const tail = agentOfKeySetUrl(naming, issuer, signatureAgent.url)
-    return tail === null
-      ? this.#directoryKey(signature)
-      : this.#lookupKey(didOf(naming, tail), keyid)
+    return provenOr(await verifyWithKey(signature, found.key, this.#verify), found)
   }
 
-  /** @returns a result if the key has not signed this request */
-  verify(
-    signature: ReceivedSignature,
-    key: SigningKey,
-  ): VerifiedSignature | UnverifiedResult | Promise<VerifiedSignature | UnverifiedResult> {
-    return verifyWithKey(signature, key, this.#verify)
+  async #proveDelegate(signature: ReceivedSignature): Promise<ProvenSigner | UnprovenSigner> {
+    const policy = this.#keys.findsRoots(signature) ? EVERY_CHAIN : null
+    const delegated = readDelegation(signature, policy, this.#proven)
+    if ('verdict' in delegated) return { result: delegated, certificateFault: null }
+    const found = await this.#keys.findRoot(signature, delegated.root)
+    if ('fault' in found) {
+      const { fault, certificateFault } = found
+      return { result: refuseRoot(delegated, fault), certificateFault }
+    }
+    const by = { verify: this.#verifyDelegated, proven: this.#proven }
+    return provenOr(await verifyDelegation(delegated, found.key, by), found)
   }
 
   /**
@@ -182,103 +143,34 @@ export class Signatures {
     const agent = fieldValue(fields, 'signature-agent') ?? ''
     return trusted.find(({ issuer }) => agent.includes(`"${issuer}/agent/`)) ?? null
   }
-
-  async #certifiedKey(
-    trusted: TrustedIssuer,
-    { did, keyid, certificate: token, staple }: CarriedTokens,
-  ): Promise<SignerKey | MissingKey> {
-    const certificate = await trusted.certificate(token, did, keyid)
-    if (certificate === 'unavailable') return missing('directory-unavailable')
-    if (typeof certificate === 'string') return missing('unknown-key', certificate)
-    const isOwn = trusted.issuer === this.#options.issuer
-    const restricted = isOwn ? this.#restrictionOf(certificate) : null
-    if (restricted === 'other-key') return missing('unknown-key', 'certificate-replaced')
-    const evidence = await trusted.evidence(certificate, staple, restricted)
-    if (evidence === 'certificate-replaced') return missing('unknown-key', evidence)
-    const { publicKey, lookup, basis } = evidence
-    return agentKey(did, publicKey, { lookup, basis, derived: null })
-  }
-
-  /** What the service said last of an agent, if that is against its certificate. */
-  #restrictionOf({ did, keySequence }: VerifiedCertificate) {
-    const known = this.#options.agents.known(did)
-    const agent = known?.agent ?? null
-    if (known === null || agent === null) return null
-    if ((agent.keySequence ?? 0) > keySequence) return 'other-key'
-    return agent.status === 'active' ? null : { status: agent.status, ageMs: known.ageMs }
-  }
-
-  #lookupKey(did: string, keyid: string): SignerKey | MissingKey | Promise<SignerKey | MissingKey> {
-    const { bases } = this.#options
-    const cached = this.#cachedAnswer(did, keyid)
-    return cached === null
-      ? this.#askForKey(did, keyid)
-      : keyOf(
-          { kind: 'answered', agent: cached.agent },
-          { did, keyid },
-          bases.cache,
-          cached.derived,
-        )
-  }
-
-  async #askForKey(did: string, keyid: string): Promise<SignerKey | MissingKey> {
-    const { agents, bases } = this.#options
-    return keyOf(await agents.lookup(did), { did, keyid }, bases.service, null)
-  }
-
-  /** Null if the service has to be asked, also if the agent may have another key since: once in REFRESH_MS. */
-  #cachedAnswer(did: string, keyid: string): CacheEntry<Outcome> | null {
-    const { agents, now } = this.#options
-    const cached = agents.getFresh(did)
-    if (cached === undefined) return null
-    const isOther = cached.agent !== null && cached.agent.key?.keyid !== keyid
-    if (!isOther) return cached
-    const refreshedAt = this.#refreshedAt.get(did) ?? Number.NEGATIVE_INFINITY
-    if (now() - refreshedAt < REFRESH_MS) return cached
-    this.#refreshedAt.set(did, now())
-    return null
-  }
-
-  async #directoryKey({ signatureAgent, keyid }: KeyReference): Promise<SignerKey | MissingKey> {
-    const { directories } = this.#options
-    const directory = directories.find(signatureAgent)
-    if (directory === null) return missing('untrusted-agent')
-    const key = await directories.findKey({ signatureAgent, keyid })
-    if (typeof key === 'string') return missing(key)
-    const signer = { kind: 'directory', url: directory.url } as const
-    return { key, signer, lookup: null, basis: null, derived: null }
-  }
 }
 
-/** The key by an answer of the service. */
-function keyOf(
-  lookup: LookupResult,
-  { did, keyid }: { readonly did: string; readonly keyid: string },
-  basis: Basis,
-  derived: Outcome[] | null,
-): SignerKey | MissingKey {
-  const agent = lookup.kind === 'answered' ? lookup.agent : lookup.last?.agent
-  if (agent?.key?.keyid === keyid) {
-    return agentKey(did, agent.key.publicKey, { lookup, basis, derived })
-  }
-  return missing(lookup.kind === 'answered' ? 'unknown-key' : 'directory-unavailable')
+/** Whether a request has a chain of delegations, readable or not. @param namings those of its possible issuers */
+export function carriesChain({ headers }: RawRequest, namings: readonly Naming[]): boolean {
+  const fields = headerFields(headers)
+  return namings.some(({ tokenHeaders }) => {
+    const value = fieldValue(fields, tokenHeaders.certificate.toLowerCase())
+    return value !== null && isChain(value)
+  })
 }
 
-function agentKey(
-  did: string,
-  publicKey: Uint8Array,
-  { lookup, basis, derived }: Pick<SignerKey, 'lookup' | 'basis' | 'derived'>,
-): SignerKey {
-  // No status: the policy decides on it.
-  const key = { publicKey, did, status: null }
-  return { key, signer: { kind: 'named', did, proof: 'signature' }, lookup, basis, derived }
+/** @param proven a result if the signature does not count */
+function provenOr(
+  proven: VerifiedSignature | UnverifiedResult,
+  { signer, lookup, basis, derived }: SignerKey,
+): ProvenSigner | UnprovenSigner {
+  if ('verdict' in proven) return { result: proven, certificateFault: null }
+  const { delegation } = proven.known
+  const isDelegate = delegation !== null && signer.kind === 'named'
+  const caller = isDelegate ? { ...signer, delegation } : signer
+  return { proven, signer: caller, lookup, basis, derived }
 }
 
-function missing(
-  fault: KeyLookupFault,
-  certificateFault: CertificateFault | null = null,
-): MissingKey {
-  return { fault, certificateFault }
+/** What the verifier accepts. Which chains a site accepts, its rules decide afterwards. */
+const EVERY_CHAIN: DelegationPolicy = {
+  maxDepth: MAX_HOPS,
+  maxSeconds: MAX_DELEGATION_SECONDS,
+  mcp: true,
 }
 
 /** For a store that does not say. */

@@ -1,20 +1,16 @@
-import type { Naming, SignatureResult, UnverifiedResult } from '@countersign/protocol'
+import { type Delegation, isAcceptedBy } from '@countersign/protocol'
 import type { Grade } from '@countersign/sdk'
-import type { Level, Mode, Policy, Rules } from '../policy/policy.ts'
-import { type ForwardedHeaders, forwardedHeaders } from '../request/identity-headers.ts'
+import type { Level, Rules } from '../policy/policy.ts'
 import {
   type Action,
   type AgentData,
-  type Basis,
   type CertificateFault,
-  type Decision,
   type LogState,
   type Proof,
   REFUSAL_CODES,
   type Refusal,
-  type RequestSignature,
 } from './decision.ts'
-import { type Reason, type ReasonCode, reason } from './reasons.ts'
+import { type Reason, reason } from './reasons.ts'
 
 /** The agent that a request identifies, if any. */
 export type Caller =
@@ -27,7 +23,15 @@ export type Caller =
   | { readonly kind: 'session-ended' }
   /** The certificate that it sent with its signature does not count. */
   | { readonly kind: CertificateFault }
-  | { readonly kind: 'named'; readonly did: string; readonly proof: Proof }
+  /** It sent a chain of delegations that the gateway cannot accept, that does not allow the request, or whose signature is not proven. */
+  | { readonly kind: 'delegation-refused' | 'delegation-limit' | 'delegation-unproven' }
+  | {
+      readonly kind: 'named'
+      readonly did: string
+      readonly proof: Proof
+      /** The proven chain of a delegate of this agent. Absent for the agent itself. */
+      readonly delegation?: Delegation | undefined
+    }
 
 /** The result of looking an agent up. `agent` is null if the service does not know it. */
 export type LookupResult =
@@ -54,7 +58,7 @@ export interface Verdict {
 
 /**
  * Evaluates the rules. A pure function that never throws.
- * The order: identification (callers without a DID are decided by their level alone), deny list, reachability of the service, existence of the agent, status, proof of
+ * The order: identification (callers without a DID are decided by their level alone), deny list, delegation, reachability of the service, existence of the agent, status, proof of
  * possession, age of the key, transparency log, allow list, grade, level.
  * @param header the name of the identification header, used in messages
  * @param result null if the request names no agent
@@ -82,6 +86,12 @@ export function decide(
   if (isCertificateFault(caller.kind)) {
     return deny(customRefusal(rules, 401), [reason(caller.kind)])
   }
+  if (caller.kind === 'delegation-unproven') {
+    return deny(customRefusal(rules, 401), [reason(caller.kind)])
+  }
+  if (caller.kind === 'delegation-refused' || caller.kind === 'delegation-limit') {
+    return deny(customRefusal(rules, 403), [reason(caller.kind)])
+  }
   if (caller.kind !== 'named') {
     const code = `identification-${caller.kind}` as const
     return byLevel(rules, 'unknown', 401, [reason(code, header)])
@@ -90,6 +100,9 @@ export function decide(
   const proven = caller.proof !== 'none'
   if (rules.deny.includes(caller.did))
     return deny(customRefusal(rules, 403), [reason('deny-list'), proof])
+  if (!acceptsDelegation(rules, caller.delegation)) {
+    return deny(customRefusal(rules, 403), [reason('delegation-refused'), proof])
+  }
   if (result?.kind === 'answered') {
     return decideForAgent(rules, proven, result.agent, [proof])
   }
@@ -107,6 +120,11 @@ export function decide(
   return deny(UNAVAILABLE, reasons)
 }
 
+function acceptsDelegation({ delegation: policy }: Rules, delegation?: Delegation): boolean {
+  if (delegation === undefined) return true
+  return policy !== null && isAcceptedBy(policy, delegation.hops)
+}
+
 function isCertificateFault(kind: Caller['kind']): kind is CertificateFault {
   return kind.startsWith('certificate-')
 }
@@ -117,7 +135,7 @@ function proofReason(proof: Proof, header: string): Reason {
 }
 
 /** The verdict if the gateway itself fails: the same as for an unreachable service without a cached answer. */
-export function failureVerdict({ unreachable }: Rules): Verdict {
+export function failureVerdict({ unreachable }: Pick<Rules, 'unreachable'>): Verdict {
   const reasons = [reason('gateway-failed')] as const
   if (unreachable === 'flag' || unreachable === 'allow') {
     return { ...EMPTY_VERDICT, action: unreachable, reasons }
@@ -143,7 +161,10 @@ export const PREFLIGHT: Verdict = {
 }
 
 /** A refusal that the policy does not change. */
-function refusalOf(status: Refusal['status'], retryAfterSeconds: number | null = null): Refusal {
+export function refusalOf(
+  status: Refusal['status'],
+  retryAfterSeconds: number | null = null,
+): Refusal {
   return { status, code: REFUSAL_CODES[status], message: null, retryAfterSeconds }
 }
 
@@ -234,133 +255,4 @@ function byLevel(rules: Rules, level: Level, status: 401 | 403, reasons: Reasons
 
 function deny(refusal: Refusal, reasons: Reasons): Verdict {
   return { ...EMPTY_VERDICT, action: 'deny', refusal, reasons }
-}
-
-/** A decision with the headers for the site behind the gateway. */
-export interface Outcome {
-  readonly decision: Decision
-  readonly forwarded: ForwardedHeaders
-}
-
-interface OutcomeContext {
-  readonly naming: Naming
-  readonly policy: Pick<Policy, 'mode'>
-}
-
-/** Completes a verdict. @param basis what it is based on; null if the caller is no agent */
-export function outcomeOf(
-  context: OutcomeContext,
-  caller: Caller,
-  { action, level, reasons, refusal, agent, staleSeconds }: Verdict,
-  basis: Basis | null,
-): Outcome {
-  const named = caller.kind === 'named' ? caller : null
-  return freeze(context, {
-    action,
-    admitted: isAdmitted(context.policy.mode, action),
-    mode: context.policy.mode,
-    level,
-    reasons,
-    refusal,
-    did: named?.did ?? null,
-    status: agent?.status ?? null,
-    verified: agent?.verified ?? false,
-    identityLevel: agent === null ? null : (agent.identityMethod ?? 'unverified'),
-    grade: agent?.grade ?? null,
-    issuer: named === null ? null : (basis?.issuer ?? null),
-    source: staleSeconds === null ? (basis?.source ?? null) : 'stale',
-    statusAgeSeconds: staleSeconds ?? basis?.statusAgeSeconds ?? null,
-    proof: named?.proof ?? 'none',
-    proofOfPossession: (named?.proof ?? 'none') !== 'none',
-    signature: null,
-    directory: caller.kind === 'directory' ? caller.url : null,
-  })
-}
-
-/** Turns an outcome into a refusal with status 429. @param seconds until the next request is allowed */
-export function rateLimitedOutcome(
-  context: OutcomeContext,
-  { decision }: Outcome,
-  seconds: number,
-): Outcome {
-  return freeze(context, {
-    ...decision,
-    action: 'deny',
-    admitted: isAdmitted(decision.mode, 'deny'),
-    reasons: [reason('over-limit', seconds), ...decision.reasons],
-    refusal: refusalOf(429, seconds),
-  })
-}
-
-/** Adds what is known of the request's signature. Of that, headers say only the digest. */
-export function signedOutcome(
-  { naming }: OutcomeContext,
-  { decision, forwarded }: Outcome,
-  result: SignatureResult,
-): Outcome {
-  const signature = Object.freeze(signatureOf(result))
-  const signed = Object.freeze({ ...decision, signature })
-  if (signature.contentDigest === null) return { decision: signed, forwarded }
-  return { decision: signed, forwarded: forwardedHeaders(naming, signed) }
-}
-
-/**
- * The outcome for a request whose signature could not be verified, from that without the signature: if it is refused because it
- * proves nothing, the refusal says why, and when to try again. The reasons name the signature instead of `header-only`.
- * @param retryAfterSeconds when, if its replay could not be checked; null: never
- */
-export function unverifiedOutcome(
-  context: OutcomeContext,
-  { decision }: Outcome,
-  result: UnverifiedResult,
-  retryAfterSeconds: number | null,
-): Outcome {
-  const signature = signatureOf(result)
-  const { refusal, reasons } = decision
-  const { status } = result
-  const isUnchecked = result.reason === 'replay-unchecked'
-  const noStore = isUnchecked && retryAfterSeconds === null
-  const code = noStore
-    ? 'no-nonce-store'
-    : isUnchecked
-      ? 'replay-unchecked'
-      : 'signature-unverified'
-  // It has a signature, so it did not only send the header.
-  const [first, ...more] = reasons
-  const others = more.filter((each) => each.code !== 'header-only')
-  if (refusal === null || !NEEDS_PROOF.includes(first.code)) {
-    const isNamed = others.length < more.length
-    const honest = isNamed ? ([first, ...others, reason(code)] as const) : reasons
-    return freeze(context, { ...decision, signature, reasons: honest })
-  }
-  const seconds = isUnchecked ? retryAfterSeconds : 1
-  return freeze(context, {
-    ...decision,
-    signature,
-    reasons: [reason(code), first, ...others],
-    refusal: status === 429 || status === 503 ? refusalOf(status, seconds) : refusal,
-  })
-}
-
-const NEEDS_PROOF: readonly ReasonCode[] = ['no-identification', 'proof-required']
-
-function isAdmitted(mode: Mode, action: Decision['action']): boolean {
-  return mode === 'shadow' || action !== 'deny'
-}
-
-/** Freezes the decision, because it is shared between requests. */
-function freeze({ naming }: OutcomeContext, decision: Decision): Outcome {
-  for (const each of decision.reasons) Object.freeze(each)
-  Object.freeze(decision.reasons)
-  Object.freeze(decision.refusal)
-  Object.freeze(decision.signature)
-  return { decision: Object.freeze(decision), forwarded: forwardedHeaders(naming, decision) }
-}
-
-/** For the decision. The digest counts only with the signature. */
-function signatureOf(result: SignatureResult): RequestSignature {
-  const { verdict, reason, keyid, signatureAgent, profile, replay, digest } = result
-  const contentDigest = verdict === 'verified' ? result.contentDigest : null
-  const url = signatureAgent?.url ?? null
-  return { verdict, reason, keyid, signatureAgent: url, profile, replay, digest, contentDigest }
 }

@@ -141,6 +141,18 @@ export interface Decision {
    * `did`, and `proof` is `none`.
    */
   readonly directory: string | null
+  /** The delegate of the agent that signed the request; null if the agent itself did, or nobody has proved anything. */
+  readonly delegation: Delegate | null
+}
+
+/** A key that an agent has delegated to. It has no DID of its own. */
+export interface Delegate {
+  /** The JWK thumbprint of the key: base64url, 43 characters. */
+  readonly keyid: string
+  /** How many delegations lead from the agent to it: 1 to 3. */
+  readonly depth: number
+  /** When its delegation expires, in milliseconds since 1970. */
+  readonly expiresAt: number
 }
 
 /** Why a certificate in a request is refused. */

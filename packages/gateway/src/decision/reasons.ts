@@ -59,6 +59,11 @@ export const REASON_MESSAGES = {
     'The certificate in the request has expired. Get a new one from its issuer.',
   'certificate-replaced': () =>
     'The certificate in the request was replaced or revoked. Get a new one from its issuer.',
+  'delegation-refused': () =>
+    'This site does not accept this delegated key. Let the agent itself sign the request.',
+  'delegation-limit': () => 'The request is outside the limits of the delegation.',
+  'delegation-unproven': () =>
+    'The request has a chain of delegations, which counts only with a verified signature.',
   'directory-signed': (url: string) =>
     `The caller signed the request with a key of ${url}. It is not an agent of the service.`,
   'proof-required': () =>

@@ -33,6 +33,7 @@ export function logDecision(log: Log, decision: Decision, { method, path }: Deci
     proofOfPossession,
     signature,
     directory,
+    delegation,
     refusal,
     reasons,
   } = decision
@@ -56,6 +57,7 @@ export function logDecision(log: Log, decision: Decision, { method, path }: Deci
     replay: signature?.replay ?? null,
     digest: signature?.digest ?? null,
     directory,
+    delegation,
     refusal: refusal?.status ?? null,
     reasons: reasons.map(({ code }) => code),
     method,

@@ -7,11 +7,13 @@ const NAME = 'countersign_gateway'
 export class Metrics {
   readonly #decisions = new Map<string, number>()
   readonly #proofs = new Map<string, number>()
+  readonly #delegated = new Map<string, number>()
   readonly #signIns = new Map<number, number>()
   readonly #reloads = { loaded: 0, refused: 0 }
   readonly #feedFaults = new Map<FeedFault, number>()
 
-  recordDecision({ action, mode, level, source, reasons, proof, signature }: Decision): void {
+  recordDecision(decision: Decision): void {
+    const { action, mode, level, source, reasons, proof, signature, delegation } = decision
     count(
       this.#decisions,
       `action="${action}",mode="${mode}",level="${level ?? ''}",source="${source ?? ''}"`,
@@ -22,6 +24,9 @@ export class Metrics {
       this.#proofs,
       `action="${action}",mode="${mode}",reason="${code}",proof="${proof}",signature="${result}"`,
     )
+    if (delegation !== null) {
+      count(this.#delegated, `action="${action}",depth="${delegation.depth}"`)
+    }
   }
 
   recordSignIn(status: number): void {
@@ -44,6 +49,9 @@ export class Metrics {
       `# HELP ${NAME}_proofs_total Decisions by deciding reason, proof and signature result.`,
       `# TYPE ${NAME}_proofs_total counter`,
       ...[...this.#proofs].map(([labels, n]) => `${NAME}_proofs_total{${labels}} ${n}`),
+      `# HELP ${NAME}_delegated_total Decisions about proven delegates of agents, by action and depth.`,
+      `# TYPE ${NAME}_delegated_total counter`,
+      ...[...this.#delegated].map(([labels, n]) => `${NAME}_delegated_total{${labels}} ${n}`),
       `# HELP ${NAME}_sign_ins_total Requests to the sign-in endpoint, by status.`,
       `# TYPE ${NAME}_sign_ins_total counter`,
       ...[...this.#signIns].map(([status, n]) => `${NAME}_sign_ins_total{status="${status}"} ${n}`),

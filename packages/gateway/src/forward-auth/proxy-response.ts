@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Outcome } from '../decision/decide.ts'
+import type { Outcome } from '../decision/outcome.ts'
 import { denialFor } from '../denial.ts'
 import type { Gate } from '../gate.ts'
 import type { GatewayRequest } from '../request/gateway-request.ts'

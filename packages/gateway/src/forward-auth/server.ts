@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { NonceStore } from '@countersign/sdk'
-import type { Outcome } from '../decision/decide.ts'
+import type { Outcome } from '../decision/outcome.ts'
 import { Gate, type GateOptions } from '../gate.ts'
 import type { Config } from './config.ts'
 import { type Log, logDecision } from './log.ts'

@@ -1,10 +1,12 @@
 import {
   directoryUrl,
   isUnambiguousPath,
+  MAX_DELEGATION_SECONDS,
   MAX_DIRECTORY_LIFETIME,
+  MAX_HOPS,
   parsePolicy,
 } from '@countersign/protocol'
-import type { AgentStatus, Grade, SignatureProfile } from '@countersign/sdk'
+import type { AgentStatus, DelegationPolicy, Grade, SignatureProfile } from '@countersign/sdk'
 import { issuer, MAX_STALE_SECONDS, offline } from './issuer-fields.ts'
 import {
   LEVELS,
@@ -21,6 +23,7 @@ import {
 import {
   boolean,
   did,
+  integerBetween,
   listOf,
   nullable,
   numberBetween,
@@ -154,6 +157,31 @@ const refusal: Reader<RefusalResponse> = Object.assign(
   { accepts: 'an object with `status` (`402`, `403` or `404`), `message` or both' },
 )
 
+/** `delegation` */
+const delegation: Reader<DelegationPolicy> = Object.assign(
+  (value: unknown, place: string, context: ReadContext) => {
+    const { maxDepth, maxSeconds, mcp } = {
+      ...DELEGATION,
+      ...record(value, place, Object.keys(DELEGATION), context),
+    }
+    return {
+      maxDepth: integerBetween(1, MAX_HOPS)(maxDepth, `${place}.maxDepth`, context),
+      maxSeconds: integerBetween(1, MAX_DELEGATION_SECONDS)(
+        maxSeconds,
+        `${place}.maxSeconds`,
+        context,
+      ),
+      mcp: boolean(mcp, `${place}.mcp`, context),
+    } as DelegationPolicy
+  },
+  {
+    accepts:
+      'an object with `maxDepth` (1 to 3), `maxSeconds` (1 to 86400), `mcp` (`true` or `false`) or none of them',
+  },
+)
+
+const DELEGATION: DelegationPolicy = { maxDepth: 1, maxSeconds: 3600, mcp: false }
+
 /** Fields of a policy that a route can override. */
 export const RULE_FIELDS: { readonly [K in keyof Rules]: Field<Rules[K]> } = {
   levels: {
@@ -210,6 +238,12 @@ export const RULE_FIELDS: { readonly [K in keyof Rules]: Field<Rules[K]> } = {
     read: listOf(did, 'a list of DIDs'),
     defaultValue: [],
     description: 'Agents to refuse in any case. Takes precedence over `allow`',
+  },
+  delegation: {
+    read: nullable(delegation),
+    defaultValue: null,
+    description:
+      'Accepted [delegates of agents](#delegated-keys): at most `maxDepth` delegations from the agent to the key, the first for at most `maxSeconds`; with `mcp`, also with limits on calls of MCP. Omitted members are `1`, `3600` and `false`. `null`: no delegate is accepted',
   },
   requireProof: {
     read: boolean,

@@ -1,4 +1,10 @@
-import type { AgentStatus, Grade, IssuerKeys, SignatureProfile } from '@countersign/sdk'
+import type {
+  AgentStatus,
+  DelegationPolicy,
+  Grade,
+  IssuerKeys,
+  SignatureProfile,
+} from '@countersign/sdk'
 
 /**
  * How well the owner behind a request is known, from least to most:
@@ -49,6 +55,8 @@ export interface Rules {
   readonly allow: readonly string[]
   /** DIDs that are always refused. */
   readonly deny: readonly string[]
+  /** Which delegates of agents are accepted. Null: none. */
+  readonly delegation: DelegationPolicy | null
   /** Refuse agents that have not proved possession of their key, by a signature or a session of this site. */
   readonly requireProof: boolean
   /** How a refusal by these rules is answered. Null: 401 or 403 with the reason. */
@@ -112,8 +120,9 @@ export interface Policy extends Rules {
   readonly routes: readonly Route[]
 }
 
-type RulesInput = Partial<Omit<Rules, 'levels'>> & {
+type RulesInput = Partial<Omit<Rules, 'levels' | 'delegation'>> & {
   readonly levels?: Partial<Rules['levels']>
+  readonly delegation?: Partial<DelegationPolicy> | null
 }
 
 /** A policy as you write it. Omitted fields get the defaults listed in README.md. */

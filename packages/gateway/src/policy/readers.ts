@@ -48,6 +48,14 @@ export function numberBetween(min: number, max: number): Reader<number> {
   )
 }
 
+export function integerBetween(min: number, max: number): Reader<number> {
+  return reader(`an integer from ${min} to ${max}`, (value) =>
+    Number.isInteger(value) && (value as number) >= min && (value as number) <= max
+      ? (value as number)
+      : undefined,
+  )
+}
+
 export function stringMatching(test: (text: string) => boolean, accepts: string): Reader<string> {
   return reader(accepts, (value) => (typeof value === 'string' && test(value) ? value : undefined))
 }

@@ -36,7 +36,7 @@ export type ForwardedHeaders = readonly (readonly [name: string, value: string, 
  */
 export function forwardedHeaders(naming: Naming, decision: Decision): ForwardedHeaders {
   const { action, mode, verified, proof, did, status, identityLevel, signature } = decision
-  const { directory, issuer } = decision
+  const { directory, issuer, delegation } = decision
   const isSigned = proof === 'signature' || directory !== null
   const values = {
     decision: mode === 'shadow' ? `shadow-${action}` : action,
@@ -48,8 +48,7 @@ export function forwardedHeaders(naming: Naming, decision: Decision): ForwardedH
     contentDigest: isSigned ? (signature?.contentDigest ?? null) : null,
     directory,
     issuer: status === null ? null : issuer,
-    // A gateway refuses every chain of delegations.
-    delegate: null,
+    delegate: delegation?.keyid ?? null,
   }
   const headers: [string, string, string][] = []
   for (const [key, name, lower] of namesOf(naming)) {

@@ -7,11 +7,11 @@ import {
   type Caller,
   decide,
   type LookupResult,
-  outcomeOf,
   strictest,
   type Verdict,
 } from '../../src/decision/decide.ts'
 import type { AgentData, Proof } from '../../src/decision/decision.ts'
+import { outcomeOf } from '../../src/decision/outcome.ts'
 import { REASON_MESSAGES } from '../../src/decision/reasons.ts'
 import type { PolicyInput, Rules } from '../../src/policy/policy.ts'
 import { readPolicy } from '../../src/policy/read-policy.ts'

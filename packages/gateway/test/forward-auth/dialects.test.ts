@@ -224,6 +224,7 @@ test('each decision is logged with its reasons and without the query', async () 
     replay: null,
     digest: null,
     directory: null,
+    delegation: null,
     refusal: null,
     reasons: ['owner-verified', 'header-only'],
     method: 'GET',

@@ -31,6 +31,27 @@ test('an empty policy becomes the policy that the contract suggests, in enforce 
   assert.deepEqual(readPolicy(undefined, namingFor()), readPolicy({}, namingFor()))
 })
 
+test('no delegate is accepted unless a rule says so, which a route may take back', () => {
+  assert.equal(readPolicy({}, namingFor()).delegation, null)
+  const routes = [{ path: '/closed', delegation: null }, { path: '/orders' }]
+  const policy = readPolicy({ delegation: { maxDepth: 2 }, routes }, namingFor())
+  assert.deepEqual(policy.delegation, { maxDepth: 2, maxSeconds: 3600, mcp: false })
+  assert.equal(policy.routes[0]?.delegation, null)
+  assert.deepEqual(policy.routes[1]?.delegation, policy.delegation)
+  const wrong = { maxDepth: 4, maxSeconds: 0.5, mcp: 'yes', depth: 1 }
+  assert.throws(() => readPolicy({ delegation: wrong }, namingFor()), {
+    mistakes: [
+      'policy.delegation.depth is unknown',
+      'policy.delegation.maxDepth must be an integer from 1 to 3',
+      'policy.delegation.maxSeconds must be an integer from 1 to 86400',
+      'policy.delegation.mcp must be `true` or `false`',
+    ],
+  })
+  for (const each of [true, [], 'all', 1]) {
+    assert.throws(() => readPolicy({ delegation: each }, namingFor()), PolicyError)
+  }
+})
+
 test('omitted fields keep their defaults, and a route inherits the rules of its policy', () => {
   const policy = readPolicy(
     {

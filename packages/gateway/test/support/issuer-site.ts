@@ -24,6 +24,8 @@ export type Instead = (request: IncomingMessage, response: ServerResponse) => un
 export interface IssuerSite {
   readonly issuer: TestIssuer
   readonly origin: string
+  /** Where it is reached: its origin, unless it has another name. */
+  readonly base: string
   /** The paths that were asked for, without their queries. */
   readonly asked: readonly string[]
   /** By path: overrides an answer while it is set. */
@@ -60,14 +62,19 @@ export interface IssuerSite {
   stop(): Promise<void>
 }
 
-/** @param now its clock */
+/**
+ * @param now its clock
+ * @param name its origin, if that is not its address
+ */
 export async function startIssuerSite(
   t: Cleanup,
   now: () => number = Date.now,
+  name: string | null = null,
 ): Promise<IssuerSite> {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const origin = name ?? base
   const issuer = testIssuer(origin, now)
   const asked: string[] = []
   const instead = new Map<string, Instead>()
@@ -81,6 +88,7 @@ export async function startIssuerSite(
   const site: IssuerSite = {
     issuer,
     origin,
+    base,
     asked,
     instead,
     open,

@@ -162,18 +162,26 @@ export function isBound({ certificate, hopTokens, signed }: SignedChain): boolea
 /** Steps g and h. @returns null if the chain is current, and the policy accepts it */
 export function chainRefusal(
   { hops }: Chain,
-  { maxDepth, maxSeconds, mcp }: DelegationPolicy,
+  policy: DelegationPolicy,
   now: number,
 ): 'delegation-expired' | 'delegation-refused' | null {
-  const [first, last] = [hops[0], hops.at(-1)]
-  if (first === undefined || last === undefined || !(last.expiresAt > now)) {
-    return 'delegation-expired'
-  }
-  const isAccepted =
+  const last = hops.at(-1)
+  if (last === undefined || !(last.expiresAt > now)) return 'delegation-expired'
+  return isAcceptedBy(policy, hops) ? null : 'delegation-refused'
+}
+
+/** Step h: whether a policy accepts chains of this depth, duration and kind. @param hops from the agent to the delegate */
+export function isAcceptedBy(
+  { maxDepth, maxSeconds, mcp }: DelegationPolicy,
+  hops: readonly DelegationHop[],
+): boolean {
+  const [first] = hops
+  return (
+    first !== undefined &&
     hops.length <= maxDepth &&
     first.expiresAt - first.issuedAt <= maxSeconds * 1000 &&
     (mcp === true || hops.every(({ limits }) => limits.mcp === null))
-  return isAccepted ? null : 'delegation-refused'
+  )
 }
 
 /** A chain as results show it. */

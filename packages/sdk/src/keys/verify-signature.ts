@@ -1,3 +1,4 @@
+import { keyEncodingFault } from '@countersign/protocol'
 import { platformEd25519 } from './platform-ed25519.ts'
 import type { Ed25519, VerifyWithKey } from './signer.ts'
 
@@ -38,19 +39,22 @@ let shared: VerifySignature | undefined
  * Creates a function that does the same as `isSignature` with a memory of its own for the keys that it has found good, by their
  * bytes. The check of a key takes longer than a verification, so it is for callers that see the same keys again, such as gateways.
  * @param maxKeys how many it remembers. The oldest are forgotten first. Default: 10,000
+ * @param areDelegated the keys are those of chains, of which an agent can make any number: only their encoding is checked. Default: false
  */
-export function signatureVerifier(maxKeys = 10_000): VerifySignature {
-  return verifierBy(platformEd25519, maxKeys)
+export function signatureVerifier(maxKeys = 10_000, areDelegated = false): VerifySignature {
+  return verifierBy(platformEd25519, maxKeys, areDelegated)
 }
 
 /** @param choose what verifies, asked for each new key */
-export function verifierBy(choose: () => Promise<Ed25519>, maxKeys: number): VerifySignature {
+export function verifierBy(
+  choose: () => Promise<Ed25519>,
+  maxKeys: number,
+  areDelegated = false,
+): VerifySignature {
   const keys = new Map<string, VerifyWithKey>()
   /** Null for a key that cannot be certified. */
   const learn = async (publicKey: Uint8Array, bytes: string): Promise<VerifyWithKey | null> => {
-    // Loaded on demand: it has the arithmetic of the curve.
-    const { isStrictKey } = await import('./portable-ed25519.ts')
-    if (!isStrictKey(publicKey)) return null
+    if (!(await isGoodKey(publicKey, areDelegated))) return null
     const verify = await (await choose()).verifierOf(publicKey)
     keys.set(bytes, verify)
     if (keys.size > maxKeys) keys.delete(keys.keys().next().value as string)
@@ -58,6 +62,8 @@ export function verifierBy(choose: () => Promise<Ed25519>, maxKeys: number): Ver
   }
   return (publicKey, message, signature) => {
     if (publicKey.length !== 32 || !isStrictForm(signature)) return false
+    // A key that is not of prime order gives other points of small order than the identity, too.
+    if (areDelegated && keyEncodingFault(signature.subarray(0, 32)) !== null) return false
     // Each byte is one character.
     const bytes = String.fromCharCode.apply(null, publicKey as unknown as number[])
     const known = keys.get(bytes)
@@ -65,6 +71,13 @@ export function verifierBy(choose: () => Promise<Ed25519>, maxKeys: number): Ver
     const learned = learn(Uint8Array.from(publicKey), bytes)
     return learned.then((verify) => verify?.(message, signature) ?? false)
   }
+}
+
+async function isGoodKey(publicKey: Uint8Array, isDelegated: boolean): Promise<boolean> {
+  if (isDelegated) return keyEncodingFault(publicKey) === null
+  // Loaded on demand: it has the arithmetic of the curve.
+  const { isStrictKey } = await import('./portable-ed25519.ts')
+  return isStrictKey(publicKey)
 }
 
 /** The order of the base point (RFC 8032 section 5.1), the most significant byte first. */

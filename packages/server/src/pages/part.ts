@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import type { RootLookup } from '@countersign/protocol'
 import type { OwnersPart } from '../accounts/owners/owner-routes.ts'
 import type { OwnerDeps } from '../accounts/providers/providers.ts'
 import type { ReadDeps } from '../agents/find-agent.ts'
@@ -43,6 +44,7 @@ export function openPages(
   context: PagesPartDeps,
   { verify }: AgentsPart,
   { loggedKeys }: LogPart,
+  findRoot: RootLookup,
 ): OwnersPart {
   const { settings, db, site, pages, rateLimiter, previewLimiter } = context
   const read = { ...context, db: db.read }
@@ -54,6 +56,7 @@ export function openPages(
     async routes(app) {
       await servePages(app, {
         read,
+        findRoot,
         pages,
         verify,
         inspect: { ...context, directories },

@@ -1,4 +1,4 @@
-import type { VerifyRequest, VerifyResponse } from '@countersign/protocol'
+import type { RootLookup, VerifyRequest, VerifyResponse } from '@countersign/protocol'
 import { ownerById } from '../accounts/owner-table.ts'
 import { isSessionValid } from '../accounts/owners/session.ts'
 import { sessionByHash } from '../accounts/owners/session-table.ts'
@@ -17,6 +17,8 @@ import type { PageContext } from './views/page-context.ts'
 /** What the routes of the public pages share. */
 export interface PageRouteContext {
   readonly read: PageReadDeps
+  /** Verifies the certificates at the roots of chains of delegations. */
+  readonly findRoot: RootLookup
   readonly pages: Pages
   readonly previews: PreviewImages
   readonly renderedPages: RenderedCache

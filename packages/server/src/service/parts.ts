@@ -51,7 +51,7 @@ export async function openParts(
   const accounts = await opened.open(
     openAccounts({ ...deps, channelsOfActiveAgents, disableWebhooksOfKey }),
   )
-  const pages = await opened.open(openPages(deps, agents, log))
+  const pages = await opened.open(openPages(deps, agents, log, statements.findRoot))
   const privacy = await opened.open(openPrivacy(deps))
   const withOwnerRoutes = [
     pages,

@@ -34,6 +34,7 @@ test('the console decides on each kind of caller', async (t) => {
       signed: 'Allowed',
       unverified: 'Rate limited',
       suspended: 'Refused, 403',
+      delegated: 'Refused, 403',
       replay: REFUSED,
     })
     assert.ok(!textOf(html).includes(IMPOSTORS))
@@ -47,6 +48,7 @@ test('the console decides on each kind of caller', async (t) => {
       signed: 'Allowed',
       unverified: 'Rate limited',
       suspended: 'Refused, 403',
+      delegated: 'Refused, 403',
       replay: REFUSED,
     })
     assert.ok(!textOf(reads).includes(IMPOSTORS))
@@ -61,6 +63,7 @@ test('the console decides on each kind of caller', async (t) => {
       signed: 'Allowed',
       unverified: 'Rate limited',
       suspended: 'Would refuse, 403',
+      delegated: 'Would refuse, 403',
       replay: 'Would refuse, 401',
     })
     assert.match(textOf(watch), new RegExp(`${IMPOSTORS} Shadow mode refuses nothing`))
@@ -290,7 +293,7 @@ test('the policy of the console is text', async (t) => {
   await t.test('the examples of all fields are valid', async () => {
     const html = await open(service, '/console')
     const examples = [...html.matchAll(/data-field="(\w+)" data-example="([^"]*)"/g)]
-    assert.equal(examples.length, 22)
+    assert.equal(examples.length, 23)
     const all = Object.fromEntries(
       examples.map(([, name, example = '']) => [name, JSON.parse(unescaped(example))]),
     )

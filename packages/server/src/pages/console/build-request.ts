@@ -1,7 +1,13 @@
-import { agentKeySetUrl, CodedError, type SignedRequest } from '@countersign/protocol'
+import {
+  agentKeySetUrl,
+  CodedError,
+  type SignatureAgent,
+  type SignedRequest,
+} from '@countersign/protocol'
 import type { Site } from '../../base/site.ts'
 import { requestOf } from '../entered-request.ts'
 import type { ConsoleForm } from './console-form.ts'
+import { simulatedChain } from './simulated-chain.ts'
 import { type SimulatedSigner, simulatedSigner } from './simulated-signer.ts'
 
 /** A request as the simulated gateway receives it. */
@@ -9,12 +15,14 @@ export interface SimulatedRequest {
   readonly request: SignedRequest
   /** The key that signed it; null if the console did not sign it. */
   readonly signer: SimulatedSigner | null
+  /** The root of its chain, which counts in this simulation alone: the service has not signed it. Null without one. */
+  readonly certificate: string | null
 }
 
-/** How a caller identifies itself. `directory`: by a signature with a key of this key directory. */
+/** How a caller identifies itself. `delegate`: a key to which the agent has delegated; `directory`: a key of this key directory. */
 export type Identification =
   | { readonly kind: 'none' }
-  | { readonly kind: 'header' | 'signature'; readonly did: string }
+  | { readonly kind: 'header' | 'signature' | 'delegate'; readonly did: string }
   | { readonly kind: 'directory'; readonly url: string }
 
 /**
@@ -22,19 +30,40 @@ export type Identification =
  * @throws CodedError VALIDATION_ERROR for the request of the form
  */
 export async function buildRequest(
-  { naming, baseUrl }: Site,
+  site: Site,
   plain: SignedRequest,
   caller: Identification,
 ): Promise<SimulatedRequest> {
+  const { naming, baseUrl } = site
   const { href, host } = new URL(plain.url)
   const headers: [string, string][] = [['Host', host]]
   if (caller.kind === 'header') headers.push([naming.idHeader, caller.did])
   const request = { ...plain, url: href.replace(/#.*$/s, ''), headers }
-  if (caller.kind !== 'signature' && caller.kind !== 'directory') return { request, signer: null }
+  if (caller.kind === 'none' || caller.kind === 'header') {
+    return { request, signer: null, certificate: null }
+  }
   const signer = simulatedSigner(naming)
-  const keys =
-    caller.kind === 'directory' ? caller.url : agentKeySetUrl(baseUrl, caller.did.slice(-24))
-  return { request: await signer.sign(request, { dialect: 'ietf', url: keys }), signer }
+  if (caller.kind === 'delegate') {
+    const delegate = simulatedSigner(naming)
+    const { certificate, chain } = await simulatedChain(
+      signer,
+      delegate,
+      caller.did,
+      plain.audience,
+    )
+    headers.push([naming.idHeader, caller.did], [naming.tokenHeaders.certificate, chain])
+    const signed = await delegate.sign(request, agentAt(baseUrl, caller.did))
+    return { request: signed, signer, certificate }
+  }
+  const signatureAgent =
+    caller.kind === 'directory'
+      ? ({ dialect: 'ietf', url: caller.url } as const)
+      : agentAt(baseUrl, caller.did)
+  return { request: await signer.sign(request, signatureAgent), signer, certificate: null }
+}
+
+function agentAt(baseUrl: string, did: string): SignatureAgent {
+  return { dialect: 'ietf', url: agentKeySetUrl(baseUrl, did.slice(-24)) }
 }
 
 /** The methods that a site sees most: one that changes nothing, and one that does. */

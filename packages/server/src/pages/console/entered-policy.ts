@@ -1,8 +1,7 @@
 import { Gate, type Policy, PolicyError, type PolicyInput } from '@countersign/gateway/internal'
-import type { PageReadDeps } from '../../agents/find-agent.ts'
 import type { ConsoleForm } from './console-form.ts'
 import { readJson } from './json-lines.ts'
-import { readModelRegistry } from './read-model-registry.ts'
+import { type ConsoleReadDeps, readModelRegistry } from './read-model-registry.ts'
 
 /** A policy that the gateway accepts. */
 export interface EnteredPolicy {
@@ -35,7 +34,10 @@ const MAX_LENGTH = 32_768
 const LENGTH = 'Enter a policy, such as { "requireProof": true }, of up to 32 KiB.'
 
 /** Reads the policy and the origins of the form. The gateway's own reader judges them. */
-export function readEntered(read: PageReadDeps, form: ConsoleForm): EnteredPolicy | EnteredFaults {
+export function readEntered(
+  read: ConsoleReadDeps,
+  form: ConsoleForm,
+): EnteredPolicy | EnteredFaults {
   const size = form.policy.length
   if (size === 0 || size > MAX_LENGTH)
     return { policy: [{ line: 1, message: LENGTH }], origin: null }
@@ -77,10 +79,14 @@ function originOf(entered: unknown): string {
 
 /** Without sessions, so that the policy is valid with the configuration that is shown. */
 function validated(
-  read: PageReadDeps,
+  read: ConsoleReadDeps,
   options: { readonly policy: PolicyInput; readonly audiences: readonly string[] },
 ): Policy | PolicyError {
-  const service = readModelRegistry(read, { sampleOf: () => undefined, signer: null })
+  const service = readModelRegistry(read, {
+    sampleOf: () => undefined,
+    signer: null,
+    certificate: null,
+  })
   try {
     return new Gate({ ...options, service }).policy
   } catch (error) {

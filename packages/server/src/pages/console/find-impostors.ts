@@ -1,8 +1,8 @@
 import { type PolicyInput, RULE_FIELDS, type Rules } from '@countersign/gateway/internal'
 import { didOf, parseDidOrTail } from '@countersign/protocol'
-import type { PageReadDeps } from '../../agents/find-agent.ts'
 import { buildRequest } from './build-request.ts'
 import type { EnteredPolicy } from './entered-policy.ts'
+import type { ConsoleReadDeps } from './read-model-registry.ts'
 import { SAMPLE_TAILS, SAMPLES, sampleAgent } from './sample-agents.ts'
 import { decideOn } from './simulated-gate.ts'
 
@@ -11,7 +11,7 @@ export type Impostors = 'always' | 'while-unreachable' | 'never'
 
 /** The gateway decides on such callers by the rules of the policy and of each route, also of routes that no request reaches. */
 export async function findImpostors(
-  read: PageReadDeps,
+  read: ConsoleReadDeps,
   entered: EnteredPolicy,
 ): Promise<Impostors> {
   const { policy } = entered
@@ -42,7 +42,7 @@ function withRules(entered: EnteredPolicy, rules: Rules): EnteredPolicy {
 }
 
 async function admitsImpostor(
-  read: PageReadDeps,
+  read: ConsoleReadDeps,
   entered: EnteredPolicy,
   isAway: boolean,
 ): Promise<boolean> {

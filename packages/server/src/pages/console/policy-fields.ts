@@ -23,6 +23,7 @@ const EXAMPLES: PolicyInput = {
   minimumGrade: 'B',
   minimumKeyAgeSeconds: 259_200,
   identityMethods: ['eid'],
+  delegation: { maxDepth: 1, maxSeconds: 600 },
   requireProof: true,
   refusal: { status: 402, message: 'Sign the request.' },
   unreachable: 'stale',

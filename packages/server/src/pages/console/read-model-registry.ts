@@ -1,5 +1,11 @@
 import type { RegistryClient } from '@countersign/gateway/internal'
-import { CodedError } from '@countersign/protocol'
+import {
+  agentKeySetUrl,
+  type ChainRoot,
+  CodedError,
+  type RootLookup,
+  readRoot,
+} from '@countersign/protocol'
 import { agentObjectOf } from '../../agents/agent-object.ts'
 import type { AgentView } from '../../agents/agent-record.ts'
 import { withCurrentChannels } from '../../agents/current-channels.ts'
@@ -16,17 +22,25 @@ export interface ReadModelRegistry extends RegistryClient {
   readonly failures: readonly unknown[]
 }
 
+/** What the console reads. */
+export interface ConsoleReadDeps extends PageReadDeps {
+  /** Verifies certificates by the service's own keys and status lists. */
+  readonly findRoot: RootLookup
+}
+
 /** What of a simulated request the answers of the service depend on. */
 export interface RegistrySimulation {
   /** An agent that does not exist, by its DID; undefined: there is no such sample. */
   readonly sampleOf: (did: string) => AgentView | undefined
   /** Shown as the key of every agent; null: the agents' own. */
   readonly signer: SimulatedSigner | null
+  /** Counts as one of this service; null: only its own certificates do. */
+  readonly certificate: string | null
 }
 
 export function readModelRegistry(
-  read: PageReadDeps,
-  { sampleOf, signer }: RegistrySimulation,
+  read: ConsoleReadDeps,
+  { sampleOf, signer, certificate: simulated }: RegistrySimulation,
 ): ReadModelRegistry {
   const { site } = read
   const failures: unknown[] = []
@@ -35,7 +49,7 @@ export function readModelRegistry(
     try {
       return await make()
     } catch (error) {
-      if (!(error instanceof CodedError && error.code === 'NOT_FOUND')) failures.push(error)
+      if (!isAnswer(error)) failures.push(error)
       throw error
     }
   }
@@ -56,6 +70,13 @@ export function readModelRegistry(
     logProof: async () => {
       throw new Error('the console reads no log')
     },
+    verifyCertificate: (token) =>
+      answer(async () => {
+        const root = readRoot(token)
+        if (root === null) throw new CertificateRefusal('INVALID_TOKEN')
+        if (token !== simulated) await assertCurrent(read, token, root)
+        return root
+      }),
     agent: (did) =>
       answer(async () => ({
         did,
@@ -64,4 +85,37 @@ export function readModelRegistry(
       })),
   }
   return registry
+}
+
+/** Errors of the service that gateways expect. */
+function isAnswer(error: unknown): boolean {
+  if (error instanceof CodedError) return error.code === 'NOT_FOUND'
+  return error instanceof CertificateRefusal
+}
+
+/** As a Registry refuses certificates. */
+class CertificateRefusal extends Error {
+  readonly code: 'INVALID_TOKEN' | 'CERTIFICATE_REVOKED'
+
+  constructor(code: CertificateRefusal['code']) {
+    super('simulated: the certificate does not count')
+    this.code = code
+  }
+}
+
+/** @throws CertificateRefusal; StorageFailure, CodedError UNAVAILABLE */
+async function assertCurrent(
+  { site, findRoot }: ConsoleReadDeps,
+  certificate: string,
+  { did, keyid }: Pick<ChainRoot, 'did' | 'keyid'>,
+): Promise<void> {
+  const url = agentKeySetUrl(site.baseUrl, did.slice(-24))
+  const found = await findRoot({
+    signatureAgent: { dialect: 'ietf', url },
+    certificate,
+    did,
+    keyid,
+  })
+  if (found === 'delegation-ended') throw new CertificateRefusal('CERTIFICATE_REVOKED')
+  if (typeof found === 'string') throw new CertificateRefusal('INVALID_TOKEN')
 }

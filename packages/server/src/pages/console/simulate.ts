@@ -6,7 +6,6 @@ import {
   parseDidOrTail,
   type SignedRequest,
 } from '@countersign/protocol'
-import type { PageReadDeps } from '../../agents/find-agent.ts'
 import { didOfAgent } from '../../base/site.ts'
 import { checkAgent } from '../check-agent.ts'
 import { buildRequest, type Identification, requestsOf } from './build-request.ts'
@@ -15,6 +14,7 @@ import type { ConsoleForm } from './console-form.ts'
 import { consoleLink } from './console-link.ts'
 import { type EnteredPolicy, type PolicyFault, readEntered } from './entered-policy.ts'
 import { findImpostors, type Impostors } from './find-impostors.ts'
+import type { ConsoleReadDeps } from './read-model-registry.ts'
 import { SAMPLE_TAILS, SAMPLES, type Sample, sampleAgent } from './sample-agents.ts'
 import { type Decided, decideOn } from './simulated-gate.ts'
 
@@ -46,6 +46,7 @@ export type CallerName =
   | 'signed'
   | 'unverified'
   | 'suspended'
+  | 'delegated'
   | 'replay'
   | 'directory'
   | 'pasted'
@@ -60,7 +61,7 @@ export interface CallerOutcome {
  * Decides on the requests of each kind of caller as a gateway with the policy of the form does. Nothing is fetched or recorded.
  * @throws CodedError, StorageFailure for faults of the service, never for the input
  */
-export async function simulate(read: PageReadDeps, asked: ConsoleForm): Promise<ConsoleState> {
+export async function simulate(read: ConsoleReadDeps, asked: ConsoleForm): Promise<ConsoleState> {
   const faults: Partial<Record<keyof ConsoleForm, string>> = {}
   const attempt = async <T>(field: keyof ConsoleForm, run: () => T | Promise<T>) => {
     try {
@@ -104,7 +105,7 @@ export async function simulate(read: PageReadDeps, asked: ConsoleForm): Promise<
 }
 
 /** A claim token is a secret, which is not sent back. */
-function withoutToken({ site }: PageReadDeps, form: ConsoleForm): ConsoleForm {
+function withoutToken({ site }: ConsoleReadDeps, form: ConsoleForm): ConsoleForm {
   return form.agent.startsWith(site.naming.tokenPrefix) ? { ...form, agent: '' } : form
 }
 
@@ -112,7 +113,7 @@ function withoutToken({ site }: PageReadDeps, form: ConsoleForm): ConsoleForm {
  * The DID of the agent that the form names; null if it names none.
  * @throws CodedError VALIDATION_ERROR; StorageFailure
  */
-async function findDid(read: PageReadDeps, text: string): Promise<Did | null> {
+async function findDid(read: ConsoleReadDeps, text: string): Promise<Did | null> {
   if (text === '') return null
   const { site } = read
   const check = await checkAgent(read, text)
@@ -136,7 +137,7 @@ function refusal(message: string): CodedError {
 }
 
 async function decideOnCallers(
-  read: PageReadDeps,
+  read: ConsoleReadDeps,
   entered: EnteredPolicy,
   form: ConsoleForm,
   requests: readonly [SignedRequest, ...SignedRequest[]],
@@ -153,6 +154,7 @@ async function decideOnCallers(
     ['signed', signedBy(sampleDid('verified'))],
     ['unverified', signedBy(sampleDid('unverified'))],
     ['suspended', signedBy(sampleDid('suspended'))],
+    ['delegated', { kind: 'delegate', did: sampleDid('verified') }],
     ['replay', signedBy(sampleDid('verified'))],
     directory ? ['directory', { kind: 'directory', url: directory.url }] : null,
   ]
@@ -180,7 +182,7 @@ async function decideOnCallers(
 
 /** A captured request is decided as it is: by the agents' own keys, and without samples. */
 async function decideOnPasted(
-  read: PageReadDeps,
+  read: ConsoleReadDeps,
   entered: EnteredPolicy,
   form: ConsoleForm,
   request: SignedRequest,
@@ -188,7 +190,7 @@ async function decideOnPasted(
   const decided = await decideOn(
     read,
     entered,
-    { request, signer: null },
+    { request, signer: null, certificate: null },
     { sampleOf: () => undefined, isAway: form.away !== '', isReplay: false },
   )
   return { name: 'pasted', decided: [decided] }

@@ -16,12 +16,15 @@ import {
 import type { RawRequest, SignedRequest } from '@countersign/protocol'
 import { providerLabel } from '../../accounts/identity-of-owner.ts'
 import type { AgentView } from '../../agents/agent-record.ts'
-import type { PageReadDeps } from '../../agents/find-agent.ts'
 import { rawRequestOf } from '../../agents/verification/verify-signed-request.ts'
 import type { Site } from '../../base/site.ts'
 import type { SimulatedRequest } from './build-request.ts'
 import type { EnteredPolicy } from './entered-policy.ts'
-import { type ReadModelRegistry, readModelRegistry } from './read-model-registry.ts'
+import {
+  type ConsoleReadDeps,
+  type ReadModelRegistry,
+  readModelRegistry,
+} from './read-model-registry.ts'
 
 /** What a gateway does with a request. */
 export interface Decided {
@@ -50,9 +53,9 @@ export interface Surroundings {
  * @throws CodedError, StorageFailure for faults of the service
  */
 export async function decideOn(
-  read: PageReadDeps,
+  read: ConsoleReadDeps,
   { input, audiences, policy }: EnteredPolicy,
-  { request, signer }: SimulatedRequest,
+  { request, signer, certificate }: SimulatedRequest,
   { sampleOf, isAway, isReplay }: Surroundings,
 ): Promise<Decided> {
   // A page takes many decisions. Other requests are answered between them.
@@ -60,7 +63,11 @@ export async function decideOn(
   const raw = rawRequestOf(request)
   const route = routeOf(policy, raw)
   const rules = typeof route === 'number' ? (policy.routes[route] ?? policy) : policy
-  const registry = readModelRegistry(read, { sampleOf: (did) => sampleOf(did, rules), signer })
+  const registry = readModelRegistry(read, {
+    sampleOf: (did) => sampleOf(did, rules),
+    signer,
+    certificate,
+  })
   const options: GatewayOptions = {
     policy: withoutLog(input),
     audiences,

@@ -41,6 +41,7 @@ const CALLERS: Readonly<Record<CallerName, readonly [title: string, description:
   signed: ['Signed', 'verified owner'],
   unverified: ['Signed', 'unverified owner'],
   suspended: ['Signed', 'suspended agent'],
+  delegated: ['Delegated', 'key of a worker, verified owner'],
   replay: ['Replay', 'a signed request, sent again'],
   directory: ['Signed', 'key of the first trusted directory'],
   pasted: ['Captured request', 'the headers below'],
