@@ -12,6 +12,7 @@ from .certificates import (
     verify_certificate,
     verify_staple,
 )
+from .delegation import Delegation, DelegationHop, DelegationLimits, DelegationPolicy
 from .errors import CountersignError
 from .keys import AgentKey, default_key_file
 from .nonces import MemoryNonceStore, NonceStore, UsedNonce
@@ -34,6 +35,10 @@ __all__ = [
     "Card",
     "ChallengeStore",
     "CountersignError",
+    "Delegation",
+    "DelegationHop",
+    "DelegationLimits",
+    "DelegationPolicy",
     "Grade",
     "Lookup",
     "MemoryChallengeStore",

@@ -4,25 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-import unicodedata
 from dataclasses import dataclass, field
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
-from urllib.parse import unquote_to_bytes
 
 from ._naming import Naming
+from ._paths import comparable_path
 from .directories import Directory, directory_url
 from .verification import MAX_DIRECTORY_LIFETIME
 
 LEVELS = ("none", "unknown", "directory", "unverified", "verified")
 
-# Whatever servers read differently: parts of paths that they resolve, merge or cut off, characters that no URL may contain,
-# and encoded characters that need no encoding or separate parts of a URL.
-_AMBIGUOUS = re.compile(
-    r"^(?!/)|//|/\.{1,2}(?:/|$)|[^\x21-\x7e]|[\\;#?]"
-    r"|%(?!2[02]|3[ce]|5[bde]|60|7[bcd]|[89a-f][0-9a-f])",
-    # Without ASCII, letters beyond it such as U+017F would count as the ASCII letter that they fold to.
-    re.IGNORECASE | re.ASCII,
-)
 _AMBIGUOUS_METHOD = re.compile("[^A-Z-]")
 _PROVIDER = re.compile(r"[\x21-\x7e]{1,64}")
 _ROUTE_PATH = re.compile(r"/[^\s?#*]*")
@@ -90,7 +81,7 @@ class Policy:
         """
         if not self.routes:
             return [self.rules]
-        path = _comparable_path(target.partition("?")[0])
+        path = comparable_path(target.partition("?")[0])
         if path is None or _AMBIGUOUS_METHOD.search(method):
             return self.all_rules
         for route in self.routes:
@@ -399,27 +390,12 @@ def _is_message(value: Any) -> bool:
 
 def _is_route_path(path: str) -> bool:
     base = path[:-1] if path.endswith("/*") else path
-    return _ROUTE_PATH.fullmatch(base) is not None and _comparable_path(path) is not None
-
-
-def _comparable_path(path: str) -> Optional[str]:
-    """The form in which paths are compared: without encodings, in lower case, because many routers ignore letter case.
-
-    :returns: ``None`` if servers may interpret the path differently
-    """
-    if _AMBIGUOUS.search(path):
-        return None
-    if "%" not in path:
-        return path.lower()
-    try:
-        return unicodedata.normalize("NFC", unquote_to_bytes(path).decode("utf-8")).lower()
-    except UnicodeDecodeError:
-        return None
+    return _ROUTE_PATH.fullmatch(base) is not None and comparable_path(path) is not None
 
 
 def _matches(pattern: str, path: str) -> bool:
     """Whether a comparable path is one of a route. Ignores a slash at the end, because many servers do."""
-    comparable = _comparable_path(pattern) or pattern
+    comparable = comparable_path(pattern) or pattern
     if not comparable.endswith("*"):
         bare = comparable[:-1] if len(comparable) > 1 and comparable.endswith("/") else comparable
         return path in (bare, f"{bare}/")
