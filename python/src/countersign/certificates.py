@@ -240,7 +240,7 @@ def verify_staple(
 def _verified(
     token: str, typ: str, what: str, issuers: Mapping[str, KeySet], now: float
 ) -> Tuple[str, Keys, Jws]:
-    trusted = {_issuer_origin(issuer): read_key_set(keys) for issuer, keys in issuers.items()}
+    trusted = {issuer_origin(issuer): read_key_set(keys) for issuer, keys in issuers.items()}
     jws = parse_jws(token, what)
     issuer = jws.payload.get("iss")
     if not isinstance(issuer, str) or issuer not in trusted:
@@ -360,7 +360,11 @@ def _inflated(lst: object) -> Optional[bytes]:
     return entries if is_whole else None
 
 
-def _issuer_origin(issuer: str) -> str:
+def issuer_origin(issuer: str) -> str:
+    """The canonical origin of an issuer.
+
+    :raises CountersignError: ``INVALID_ARGUMENT`` unless it is an https origin, or http on loopback
+    """
     origin = issuer[:-1] if issuer.endswith("/") else issuer
     url = parse_url(origin) if is_origin(origin) else None
     if url is not None and (url.scheme == "https" or is_loopback(url.hostname)):

@@ -108,6 +108,18 @@ class DelegationRoot:
     keyid: str
 
 
+@dataclass(frozen=True)
+class SignedDelegation:
+    """A delegation that was signed. It is no secret: it counts only with a request that the key of the delegate signs.
+
+    :ivar chain: for ``DelegatedAgent``: the certificate, and each delegation up to this one
+    :ivar expires_at: Unix seconds
+    """
+
+    chain: str
+    expires_at: int
+
+
 __all__ = [
     "MAX_CHAIN_LENGTH",
     "MAX_DELEGATION_SECONDS",
@@ -117,4 +129,5 @@ __all__ = [
     "DelegationLimits",
     "DelegationPolicy",
     "DelegationRoot",
+    "SignedDelegation",
 ]

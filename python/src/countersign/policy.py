@@ -9,6 +9,7 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from ._naming import Naming
 from ._paths import comparable_path
+from .delegation import MAX_DELEGATION_SECONDS, MAX_HOPS, DelegationPolicy
 from .directories import Directory, directory_url
 from .verification import MAX_DIRECTORY_LIFETIME
 
@@ -40,6 +41,7 @@ class Rules:
     identity_methods: Optional[Tuple[str, ...]] = None
     allow: Tuple[str, ...] = ()
     deny: Tuple[str, ...] = ()
+    delegation: Optional[DelegationPolicy] = None
     require_proof: bool = False
     refusal_status: Optional[int] = None
     refusal_message: Optional[str] = None
@@ -133,6 +135,7 @@ class _Reader:
         "identityMethods",
         "allow",
         "deny",
+        "delegation",
         "requireProof",
         "refusal",
         "unreachable",
@@ -243,6 +246,9 @@ class _Reader:
                 )
         allow = self._dids(given, place, "allow", defaults.allow)
         deny = self._dids(given, place, "deny", defaults.deny)
+        delegation = defaults.delegation
+        if "delegation" in given:
+            delegation = self._delegation(given["delegation"], f"{place}.delegation")
         require_proof = self._boolean(given, place, "requireProof", defaults.require_proof)
         refusal = defaults.refusal_status, defaults.refusal_message
         if "refusal" in given:
@@ -256,6 +262,7 @@ class _Reader:
             identity_methods=methods,
             allow=allow,
             deny=deny,
+            delegation=delegation,
             require_proof=require_proof,
             refusal_status=refusal[0],
             refusal_message=refusal[1],
@@ -285,6 +292,14 @@ class _Reader:
             lambda each: isinstance(each, str) and self._naming.tail_of(each) is not None,
         )
         return tuple(self._naming.did_of(self._naming.tail_of(each) or "") for each in texts)
+
+    def _delegation(self, value: Any, place: str) -> Optional[DelegationPolicy]:
+        if value is None:
+            return None
+        given = self._record(value, place, ("maxDepth", "maxSeconds", "mcp"))
+        max_depth = self._integer(given, place, "maxDepth", MAX_HOPS, 1)
+        max_seconds = self._integer(given, place, "maxSeconds", MAX_DELEGATION_SECONDS, 3_600)
+        return DelegationPolicy(max_depth, max_seconds, self._boolean(given, place, "mcp", False))
 
     def _refusal(self, value: Any, place: str) -> Tuple[Optional[int], Optional[str]]:
         if value is None:
@@ -335,6 +350,14 @@ class _Reader:
         if _is_number(value) and least <= value <= most:
             return float(value)
         self.mistakes.append(f"{place}.{name} must be a number from {least} to {most}")
+        return default
+
+    def _integer(self, given: Mapping[str, Any], place: str, name: str, most: int, default: int) -> int:
+        value = given.get(name, default)
+        # In JSON, `1.0` is an integer too.
+        if _is_number(value) and 1 <= value <= most and value == int(value):
+            return int(value)
+        self.mistakes.append(f"{place}.{name} must be an integer from 1 to {most}")
         return default
 
     def _list(
