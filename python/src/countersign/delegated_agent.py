@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from dataclasses import dataclass
@@ -22,7 +23,7 @@ from .keys import AgentKey
 
 # How long before it expires a chain is replaced, since the request takes time; of a short one after three quarters.
 _MARGIN = 30.0
-# How long after a chain was asked for because of a 401 another 401 does not ask for one.
+# How long after a chain was asked for the next 401, or one that is about to expire, does not ask for another one.
 _PAUSE = 5.0
 
 
@@ -75,7 +76,7 @@ class DelegatedAgent:
         self._now = now
         self._ask = None if isinstance(chain, str) else chain
         self._held = self._read(chain) if isinstance(chain, str) else None
-        self._refused_at: Optional[float] = None
+        self._asked_at = self._refused_at = -math.inf
         self._asking = threading.Lock()
 
     @property
@@ -153,7 +154,7 @@ class DelegatedAgent:
             # Another request was refused too, and there is a newer chain.
             if self._held is None or sent_chain != self._held.text:
                 return True
-            if self._refused_at is not None and self._now() - self._refused_at < _PAUSE:
+            if self._now() - self._refused_at < _PAUSE:
                 return False
             self._refused_at = self._now()
             self._held = None
@@ -184,12 +185,15 @@ class DelegatedAgent:
         """A chain that has not expired."""
         with self._asking:
             held, now = self._held, self._now()
-            if self._ask is not None and (held is None or held.renew_at <= now):
+            # One that has not expired yet is better than none, or than asking for each request.
+            is_held = held is not None and held.expires_at > now
+            is_due = (held is None or held.renew_at <= now) and not (is_held and now - self._asked_at < _PAUSE)
+            if self._ask is not None and is_due:
+                self._asked_at = now
                 try:
                     held = self._held = self._read(self._ask())
                 except Exception:
-                    # One that has not expired yet is better than none.
-                    if held is None or held.expires_at <= now:
+                    if not is_held:
                         raise
             if held is not None and held.expires_at > now:
                 return held
