@@ -71,6 +71,8 @@ type Certificate struct {
 	DIDWeb        string
 	// Log is the entry of the key in the transparency log; nil if none is named.
 	Log *LogEntryRef
+	// MaxDelegationDepth is how many hops a chain of delegations of the agent may have; 0: it may not delegate.
+	MaxDelegationDepth int
 	// IssuedAt: what the service knew until then is in the certificate.
 	IssuedAt, ExpiresAt time.Time
 	StatusList          StatusListRef
@@ -287,6 +289,13 @@ func (c *Certificate) readNumbers(claims *jsonObject) error {
 			return errClaim
 		}
 		c.Log = &LogEntryRef{origin, index}
+	}
+	if claims.has("maxDelegationDepth") {
+		depth, isDepth := claims.integer("maxDelegationDepth", 1, maxHops)
+		if !isDepth {
+			return errClaim
+		}
+		c.MaxDelegationDepth = int(depth)
 	}
 	c.IssuedAt, c.ExpiresAt = time.Unix(issued, 0), time.Unix(expires, 0)
 	c.StatusList = StatusListRef{uri, idx}
