@@ -140,17 +140,20 @@ func VerifyCertificate(token string, options TokenOptions) (*Certificate, error)
 		if err != nil {
 			return nil, err
 		}
-		switch list.Status(certificate.StatusList.Idx) {
-		case StatusValid:
-			certificate.StatusAsOf = list.IssuedAt
-			return certificate, nil
-		case StatusSuspended:
-			return nil, errorf(CodeCertificateSuspended, "The agent of this certificate is suspended.")
-		default:
-			return nil, errorf(CodeCertificateRevoked, "The certificate was replaced or revoked.")
-		}
+		return certificate.withStatus(list)
 	}
 	return nil, errorf(CodeIssuerUnavailable, "The status list %s is not among StatusLists.", certificate.StatusList.URI)
+}
+
+func (c *Certificate) withStatus(list *StatusList) (*Certificate, error) {
+	switch list.Status(c.StatusList.Idx) {
+	case StatusValid:
+		c.StatusAsOf = list.IssuedAt
+		return c, nil
+	case StatusSuspended:
+		return nil, errorf(CodeCertificateSuspended, "The agent of this certificate is suspended.")
+	}
+	return nil, errorf(CodeCertificateRevoked, "The certificate was replaced or revoked.")
 }
 
 // VerifyStaple verifies a staple: the status of an agent, signed by its service, valid for 15 minutes. Decide by Status. The error has
