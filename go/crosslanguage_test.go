@@ -54,6 +54,7 @@ type comparedCase struct {
 	Caller                              struct {
 		Kind, DID, Proof string
 		Status           int
+		Delegation       *comparedChain
 	}
 	Result *struct {
 		Kind  string
@@ -71,6 +72,23 @@ type comparedCase struct {
 	Token string
 	// Of signatures, in hexadecimal.
 	PublicKeyHex, MessageHex, SignatureHex string
+}
+
+type comparedChain struct {
+	Depth int
+	Keyid string
+	Hops  []vectorHop
+}
+
+func (c *comparedChain) delegation() *Delegation {
+	if c == nil {
+		return nil
+	}
+	chain := &Delegation{Depth: c.Depth, KeyID: c.Keyid}
+	for _, each := range c.Hops {
+		chain.Hops = append(chain.Hops, each.hop())
+	}
+	return chain
 }
 
 type comparedAgent struct {
@@ -131,6 +149,12 @@ func orNull(text string) any {
 	return text
 }
 
+var comparedKinds = map[string]callerKind{
+	"none": callerNone, "unreadable": callerUnreadable, "signature-invalid": callerSignatureInvalid,
+	"certificate-invalid": callerCertificateInvalid, "certificate-replaced": callerCertificateReplaced,
+	"delegation-refused": callerDelegationRefused, "delegation-limit": callerDelegationLimit, "delegation-unproven": callerDelegationUnproven,
+}
+
 func decisionAnswer(t *testing.T, each comparedCase) any {
 	gate, err := NewGate("https://id.example", GateOptions{
 		Policy: each.Policy, Audiences: each.Audiences, Naming: Naming{each.ShortName, each.IDHeader}, Nonces: olderNonces(),
@@ -139,13 +163,9 @@ func decisionAnswer(t *testing.T, each comparedCase) any {
 		t.Fatal(err)
 	}
 	who := caller{kind: callerNamed, did: each.Caller.DID, isProven: each.Caller.Proof == "signature", status: each.Caller.Status}
-	switch each.Caller.Kind {
-	case "none":
-		who.kind = callerNone
-	case "unreadable":
-		who.kind = callerUnreadable
-	case "signature-invalid":
-		who.kind = callerSignatureInvalid
+	who.delegation = each.Caller.Delegation.delegation()
+	if kind, ok := comparedKinds[each.Caller.Kind]; ok {
+		who.kind = kind
 	}
 	var result *lookupResult
 	if each.Result != nil {
@@ -194,8 +214,15 @@ func decisionJSON(decision *Decision) any {
 		"reasons": reasons, "refusal": refusal, "did": orNull(decision.DID), "status": orNull(decision.Status),
 		"verified": decision.Verified, "identityLevel": orNull(decision.IdentityLevel), "grade": orNull(decision.Grade),
 		"issuer": orNull(decision.Issuer), "source": orNull(decision.Source), "statusAgeSeconds": age, "proof": decision.Proof,
-		"proofOfPossession": decision.Proven(), "directory": nil,
+		"proofOfPossession": decision.Proven(), "directory": nil, "delegation": delegateJSON(decision.Delegation),
 	}
+}
+
+func delegateJSON(delegate *Delegate) any {
+	if delegate == nil {
+		return nil
+	}
+	return map[string]any{"keyid": delegate.KeyID, "depth": delegate.Depth, "expiresAt": delegate.ExpiresAt.UnixMilli()}
 }
 
 func pairsOf(headers []HeaderField, sorted bool) [][2]string {

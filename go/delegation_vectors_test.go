@@ -17,17 +17,24 @@ func (a vectorAgent) key(t *testing.T) SigningKey {
 	return SigningKey{PublicKey: unhex(t, a.PublicKeyHex), DID: a.DID, Status: a.Status}
 }
 
+// A vectorHop has times in milliseconds.
+type vectorHop struct {
+	Keyid               string
+	IssuedAt, ExpiresAt int64
+	MaxDepth            int
+	Limits              DelegationLimits
+}
+
+func (h vectorHop) hop() DelegationHop {
+	return DelegationHop{h.Keyid, time.Unix(h.IssuedAt/1000, 0), time.Unix(h.ExpiresAt/1000, 0), h.MaxDepth, h.Limits}
+}
+
 type delegationCase struct {
-	Name    string
-	Case    *int
-	Request vectorRequest
-	DID     string
-	Hops    []struct {
-		Keyid               string
-		IssuedAt, ExpiresAt int64
-		MaxDepth            int
-		Limits              DelegationLimits
-	}
+	Name          string
+	Case          *int
+	Request       vectorRequest
+	DID           string
+	Hops          []vectorHop
 	Reason, Fault string
 	// Delegation is null if the verifier accepts no chains, StatusList if it cannot be read.
 	Delegation, StatusList json.RawMessage
@@ -139,8 +146,7 @@ func TestValidDelegationVectors(t *testing.T) {
 		verifier := file.verifier(t, each, nil)
 		var hops []DelegationHop
 		for _, hop := range each.Hops {
-			times := [2]time.Time{time.Unix(hop.IssuedAt/1000, 0), time.Unix(hop.ExpiresAt/1000, 0)}
-			hops = append(hops, DelegationHop{hop.Keyid, times[0], times[1], hop.MaxDepth, hop.Limits})
+			hops = append(hops, hop.hop())
 		}
 		keyid := hops[len(hops)-1].KeyID
 		want := &Delegation{Depth: len(hops), KeyID: keyid, Hops: hops}

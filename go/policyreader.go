@@ -30,7 +30,7 @@ var (
 const maxRefusalMessageLength = 300
 
 // ReadPolicy validates a policy and fills in the defaults. data is its JSON, the same file as for the gateway in TypeScript
-// (packages/gateway/README.md); empty: the default policy. Fields that this package does not have are refused by name.
+// (packages/gateway/README.md); empty or null: the default policy. Fields that this package does not have are refused by name.
 //
 // The error is a *PolicyError with all mistakes.
 func ReadPolicy(data []byte, naming Naming) (*Policy, error) {
@@ -43,6 +43,9 @@ func ReadPolicy(data []byte, naming Naming) (*Policy, error) {
 		if value, err = parseJSON(data); err != nil {
 			return nil, &PolicyError{[]string{"policy must be JSON"}}
 		}
+	}
+	if value == nil {
+		value = &jsonObject{}
 	}
 	reader := &policyReader{naming: naming}
 	policy := reader.policy(value)
