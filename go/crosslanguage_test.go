@@ -44,7 +44,7 @@ func TestCrossLanguage(t *testing.T) {
 }
 
 type comparedCase struct {
-	// Kind is decision, mistakes, signature, request, certificate, staple or list.
+	// Kind is decision, mistakes, signature, request, chain, certificate, staple or list.
 	Kind string
 	// Of decisions and mistakes.
 	ShortName, IDHeader, Method, Target string
@@ -107,6 +107,7 @@ func (a *comparedAgent) data() *agentData {
 }
 
 type comparison struct {
+	chains   *RequestVerifier
 	requests requestVectors
 	tokens   tokenVectors
 	options  TokenOptions
@@ -115,6 +116,8 @@ type comparison struct {
 func newComparison(t *testing.T) *comparison {
 	found := &comparison{}
 	readVectors(t, "http-signatures", &found.requests)
+	delegations, _ := readDelegationVectors(t)
+	found.chains = delegations.verifier(t, delegationCase{}, nil)
 	found.tokens, found.options = readTokenVectors(t)
 	return found
 }
@@ -133,6 +136,8 @@ func (c *comparison) answer(t *testing.T, each comparedCase) any {
 		return verifySignature(unhex(t, each.PublicKeyHex), unhex(t, each.MessageHex), unhex(t, each.SignatureHex))
 	case "request":
 		return c.requestAnswer(t, each)
+	case "chain":
+		return c.chainAnswer(each)
 	}
 	answer, err := c.tokenAnswer(each)
 	if err != nil {
@@ -274,6 +279,22 @@ func (c *comparison) requestAnswer(t *testing.T, each comparedCase) any {
 		result.Verdict, orNull(result.Reason), orNull(result.Profile), orNull(result.DID), orNull(result.KeyID), dialect, url,
 		result.Replay, result.Digest, orNull(result.ContentDigest),
 	}
+}
+
+func (c *comparison) chainAnswer(each comparedCase) any {
+	result := c.chains.Verify(each.Request.raw())
+	var told any
+	if found := result.Delegation; found != nil {
+		hops := []any{}
+		for _, hop := range found.Hops {
+			limits := hop.Limits
+			hops = append(hops, []any{
+				hop.KeyID, hop.IssuedAt.Unix(), hop.ExpiresAt.Unix(), hop.MaxDepth, limits.Origins, limits.Methods, limits.Paths, limits.MCP,
+			})
+		}
+		told = []any{found.Depth, orNull(found.KeyID), orNull(found.Fault), hops}
+	}
+	return []any{result.Verdict, orNull(result.Reason), orNull(result.DID), orNull(result.KeyID), told}
 }
 
 func (c *comparison) tokenAnswer(each comparedCase) (any, error) {
