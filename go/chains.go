@@ -281,7 +281,7 @@ func (c *chain) refusal(policy DelegationPolicy, now time.Time) string {
 func (c *chain) isSigned() bool {
 	key := c.root.publicKey
 	for _, each := range c.unproven {
-		if !verifySignature(key, []byte(each.signingInput), each.signature) {
+		if !verifyDelegated(key, []byte(each.signingInput), each.signature) {
 			return false
 		}
 		key = each.publicKey

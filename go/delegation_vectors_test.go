@@ -203,6 +203,21 @@ func TestTheNoncesOfAllDelegatesAreInTheShareOfTheAgent(t *testing.T) {
 	}
 }
 
+func TestKeysOfChainsCostNoCheckOfTheirGroup(t *testing.T) {
+	file, byName := readDelegationVectors(t)
+	result := file.verifier(t, delegationCase{}, nil).Verify(byName["three hops"].Request.raw())
+	if result.Verdict != Verified {
+		t.Fatal(result)
+	}
+	for _, each := range result.Delegation.Hops {
+		for key := range goodKeys.known {
+			if KeyThumbprint(key[:]) == each.KeyID {
+				t.Error("the group of a delegate's key was checked")
+			}
+		}
+	}
+}
+
 func TestWhatALookupReturnsHasToBeWhatTheCertificateSays(t *testing.T) {
 	file, byName := readDelegationVectors(t)
 	stranger := file.Agents[1].key(t)

@@ -383,7 +383,11 @@ func signatureFault(received signedParts, input signatureInput, key SigningKey) 
 	if err != nil {
 		return "malformed"
 	}
-	if !verifySignature(key.PublicKey, []byte(base), input.signature) {
+	verify := verifySignature
+	if key.Delegation != nil {
+		verify = verifyDelegated
+	}
+	if !verify(key.PublicKey, []byte(base), input.signature) {
 		return "bad-signature"
 	}
 	return ""

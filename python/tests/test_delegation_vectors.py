@@ -2,8 +2,12 @@
 
 import pytest
 from chains import BY_NAME, FILE, NOW, key_of, request_of, verifier_of
-from countersign import DelegationPolicy, MemoryNonceStore
+from countersign import DelegationPolicy, MemoryNonceStore, _ed25519
+from countersign._jws import base64url_bytes
 from countersign.verification import _MEANINGS, RequestVerifier, SigningKey
+
+ISSUER_KEYS = {base64url_bytes(each["x"]) for each in FILE["keySet"]["keys"]}
+
 
 def shown(hop):
     limits = {name: value and list(value) for name, value in vars(hop.limits).items()}
@@ -47,6 +51,13 @@ def test_the_nonces_of_all_delegates_are_in_the_share_of_the_agent():
         assert verifier_of({}, Store()).verify(request_of(BY_NAME[name])).verdict == "verified"
     assert {each.keyid for each in recorded} == {FILE["agents"][0]["keyid"]}
     assert len({each.hash for each in recorded}) == 2
+
+
+def test_keys_of_chains_cost_no_check_of_their_group():
+    """It takes milliseconds, and an agent can make any number of keys."""
+    _ed25519._good_keys.clear()
+    assert verifier_of({}, None).verify(request_of(BY_NAME["three hops"])).verdict == "verified"
+    assert not _ed25519._good_keys.keys() - ISSUER_KEYS
 
 
 def test_admit_sees_the_delegate():

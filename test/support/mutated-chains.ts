@@ -132,6 +132,7 @@ function hopCase(mutator: Mutator, limits: Limits): Hop {
     () => ({
       nonce: mutator.pick(['A'.repeat(22), 'A'.repeat(21), '-'.repeat(128), 'A'.repeat(129)]),
     }),
+    () => ({ exp: mutator.pick([NOW - 1, NOW, NOW + 1]) }),
     () => ({ payload: changed(mutator) }),
     () => ({ limits: changedLimits(mutator, limits) }),
     () => ({ limits: changedLimits(mutator, limits) }),

@@ -563,7 +563,7 @@ def _signature_fault(received: SignedParts, read: _Input, key: SigningKey) -> Op
         base = signature_base(received, read.components, read.params)
     except StructuredFieldError:
         return "malformed"
-    good = is_signature(key.public_key, base.encode("utf-8"), read.signature)
+    good = is_signature(key.public_key, base.encode("utf-8"), read.signature, key.delegation is not None)
     return None if good else "bad-signature"
 
 
@@ -571,7 +571,7 @@ def _is_signed_chain(chain: Chain) -> bool:
     """Step j: each hop is signed by the key before it."""
     keys = (chain.root.public_key, *chain.keys)
     return all(
-        is_signature(keys[at], each.signing_input, each.signature) for at, each in enumerate(chain.unproven or ())
+        is_signature(keys[at], each.signing_input, each.signature, True) for at, each in enumerate(chain.unproven or ())
     )
 
 
