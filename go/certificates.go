@@ -71,6 +71,8 @@ type Certificate struct {
 	DIDWeb        string
 	// Log is the entry of the key in the transparency log; nil if none is named.
 	Log *LogEntryRef
+	// MaxDelegationDepth is how many hops a chain of delegations of the agent may have; 0: it may not delegate.
+	MaxDelegationDepth int
 	// IssuedAt: what the service knew until then is in the certificate.
 	IssuedAt, ExpiresAt time.Time
 	StatusList          StatusListRef
@@ -138,17 +140,20 @@ func VerifyCertificate(token string, options TokenOptions) (*Certificate, error)
 		if err != nil {
 			return nil, err
 		}
-		switch list.Status(certificate.StatusList.Idx) {
-		case StatusValid:
-			certificate.StatusAsOf = list.IssuedAt
-			return certificate, nil
-		case StatusSuspended:
-			return nil, errorf(CodeCertificateSuspended, "The agent of this certificate is suspended.")
-		default:
-			return nil, errorf(CodeCertificateRevoked, "The certificate was replaced or revoked.")
-		}
+		return certificate.withStatus(list)
 	}
 	return nil, errorf(CodeIssuerUnavailable, "The status list %s is not among StatusLists.", certificate.StatusList.URI)
+}
+
+func (c *Certificate) withStatus(list *StatusList) (*Certificate, error) {
+	switch list.Status(c.StatusList.Idx) {
+	case StatusValid:
+		c.StatusAsOf = list.IssuedAt
+		return c, nil
+	case StatusSuspended:
+		return nil, errorf(CodeCertificateSuspended, "The agent of this certificate is suspended.")
+	}
+	return nil, errorf(CodeCertificateRevoked, "The certificate was replaced or revoked.")
 }
 
 // VerifyStaple verifies a staple: the status of an agent, signed by its service, valid for 15 minutes. Decide by Status. The error has
@@ -287,6 +292,13 @@ func (c *Certificate) readNumbers(claims *jsonObject) error {
 			return errClaim
 		}
 		c.Log = &LogEntryRef{origin, index}
+	}
+	if claims.has("maxDelegationDepth") {
+		depth, isDepth := claims.integer("maxDelegationDepth", 1, maxHops)
+		if !isDepth {
+			return errClaim
+		}
+		c.MaxDelegationDepth = int(depth)
 	}
 	c.IssuedAt, c.ExpiresAt = time.Unix(issued, 0), time.Unix(expires, 0)
 	c.StatusList = StatusListRef{uri, idx}

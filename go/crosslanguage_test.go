@@ -44,7 +44,7 @@ func TestCrossLanguage(t *testing.T) {
 }
 
 type comparedCase struct {
-	// Kind is decision, mistakes, signature, request, certificate, staple or list.
+	// Kind is decision, mistakes, signature, request, chain, certificate, staple or list.
 	Kind string
 	// Of decisions and mistakes.
 	ShortName, IDHeader, Method, Target string
@@ -54,6 +54,7 @@ type comparedCase struct {
 	Caller                              struct {
 		Kind, DID, Proof string
 		Status           int
+		Delegation       *comparedChain
 	}
 	Result *struct {
 		Kind  string
@@ -73,6 +74,23 @@ type comparedCase struct {
 	PublicKeyHex, MessageHex, SignatureHex string
 }
 
+type comparedChain struct {
+	Depth int
+	Keyid string
+	Hops  []vectorHop
+}
+
+func (c *comparedChain) delegation() *Delegation {
+	if c == nil {
+		return nil
+	}
+	chain := &Delegation{Depth: c.Depth, KeyID: c.Keyid}
+	for _, each := range c.Hops {
+		chain.Hops = append(chain.Hops, each.hop())
+	}
+	return chain
+}
+
 type comparedAgent struct {
 	DID, Status    string
 	Verified       bool
@@ -89,6 +107,7 @@ func (a *comparedAgent) data() *agentData {
 }
 
 type comparison struct {
+	chains   *RequestVerifier
 	requests requestVectors
 	tokens   tokenVectors
 	options  TokenOptions
@@ -97,6 +116,8 @@ type comparison struct {
 func newComparison(t *testing.T) *comparison {
 	found := &comparison{}
 	readVectors(t, "http-signatures", &found.requests)
+	delegations, _ := readDelegationVectors(t)
+	found.chains = delegations.verifier(t, delegationCase{}, nil)
 	found.tokens, found.options = readTokenVectors(t)
 	return found
 }
@@ -115,6 +136,8 @@ func (c *comparison) answer(t *testing.T, each comparedCase) any {
 		return verifySignature(unhex(t, each.PublicKeyHex), unhex(t, each.MessageHex), unhex(t, each.SignatureHex))
 	case "request":
 		return c.requestAnswer(t, each)
+	case "chain":
+		return c.chainAnswer(each)
 	}
 	answer, err := c.tokenAnswer(each)
 	if err != nil {
@@ -131,6 +154,12 @@ func orNull(text string) any {
 	return text
 }
 
+var comparedKinds = map[string]callerKind{
+	"none": callerNone, "unreadable": callerUnreadable, "signature-invalid": callerSignatureInvalid,
+	"certificate-invalid": callerCertificateInvalid, "certificate-replaced": callerCertificateReplaced,
+	"delegation-refused": callerDelegationRefused, "delegation-limit": callerDelegationLimit, "delegation-unproven": callerDelegationUnproven,
+}
+
 func decisionAnswer(t *testing.T, each comparedCase) any {
 	gate, err := NewGate("https://id.example", GateOptions{
 		Policy: each.Policy, Audiences: each.Audiences, Naming: Naming{each.ShortName, each.IDHeader}, Nonces: olderNonces(),
@@ -139,13 +168,9 @@ func decisionAnswer(t *testing.T, each comparedCase) any {
 		t.Fatal(err)
 	}
 	who := caller{kind: callerNamed, did: each.Caller.DID, isProven: each.Caller.Proof == "signature", status: each.Caller.Status}
-	switch each.Caller.Kind {
-	case "none":
-		who.kind = callerNone
-	case "unreadable":
-		who.kind = callerUnreadable
-	case "signature-invalid":
-		who.kind = callerSignatureInvalid
+	who.delegation = each.Caller.Delegation.delegation()
+	if kind, ok := comparedKinds[each.Caller.Kind]; ok {
+		who.kind = kind
 	}
 	var result *lookupResult
 	if each.Result != nil {
@@ -194,8 +219,15 @@ func decisionJSON(decision *Decision) any {
 		"reasons": reasons, "refusal": refusal, "did": orNull(decision.DID), "status": orNull(decision.Status),
 		"verified": decision.Verified, "identityLevel": orNull(decision.IdentityLevel), "grade": orNull(decision.Grade),
 		"issuer": orNull(decision.Issuer), "source": orNull(decision.Source), "statusAgeSeconds": age, "proof": decision.Proof,
-		"proofOfPossession": decision.Proven(), "directory": nil,
+		"proofOfPossession": decision.Proven(), "directory": nil, "delegation": delegateJSON(decision.Delegation),
 	}
+}
+
+func delegateJSON(delegate *Delegate) any {
+	if delegate == nil {
+		return nil
+	}
+	return map[string]any{"keyid": delegate.KeyID, "depth": delegate.Depth, "expiresAt": delegate.ExpiresAt.UnixMilli()}
 }
 
 func pairsOf(headers []HeaderField, sorted bool) [][2]string {
@@ -247,6 +279,22 @@ func (c *comparison) requestAnswer(t *testing.T, each comparedCase) any {
 		result.Verdict, orNull(result.Reason), orNull(result.Profile), orNull(result.DID), orNull(result.KeyID), dialect, url,
 		result.Replay, result.Digest, orNull(result.ContentDigest),
 	}
+}
+
+func (c *comparison) chainAnswer(each comparedCase) any {
+	result := c.chains.Verify(each.Request.raw())
+	var told any
+	if found := result.Delegation; found != nil {
+		hops := []any{}
+		for _, hop := range found.Hops {
+			limits := hop.Limits
+			hops = append(hops, []any{
+				hop.KeyID, hop.IssuedAt.Unix(), hop.ExpiresAt.Unix(), hop.MaxDepth, limits.Origins, limits.Methods, limits.Paths, limits.MCP,
+			})
+		}
+		told = []any{found.Depth, orNull(found.KeyID), orNull(found.Fault), hops}
+	}
+	return []any{result.Verdict, orNull(result.Reason), orNull(result.DID), orNull(result.KeyID), told}
 }
 
 func (c *comparison) tokenAnswer(each comparedCase) (any, error) {

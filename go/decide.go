@@ -17,7 +17,23 @@ var refusalCodes = map[int]string{
 	503: "UNAVAILABLE",
 }
 
-// decide evaluates the rules. The order: identification, deny list, reachability of the service, existence of the agent, status, proof
+// Status and reason of what is wrong with a chain of delegations.
+var chainRefusals = map[callerKind]struct {
+	status int
+	reason Reason
+}{
+	callerCertificateInvalid: {401, Reason{"certificate-invalid",
+		"The certificate in the request is not one of a trusted issuer for the key that signed the request."}},
+	callerCertificateReplaced: {401, Reason{"certificate-replaced",
+		"The certificate in the request was replaced or revoked. Get a new one from its issuer."}},
+	callerDelegationRefused: {403, Reason{"delegation-refused",
+		"This site does not accept this delegated key. Let the agent itself sign the request."}},
+	callerDelegationLimit: {403, Reason{"delegation-limit", "The request is outside the limits of the delegation."}},
+	callerDelegationUnproven: {401, Reason{"delegation-unproven",
+		"The request has a chain of delegations, which counts only with a verified signature."}},
+}
+
+// decide evaluates the rules. The order: identification, deny list, delegation, reachability of the service, existence of the agent, status, proof
 // of possession, age of the key, allow list, grade, level.
 //
 // header is the name of the identification header, for messages. result is nil if the request names no agent.
@@ -38,9 +54,15 @@ func decide(rules *policyRules, header string, who caller, result *lookupResult)
 			"identification-unreadable", fmt.Sprintf("The %s header must be one DID, or its last 24 characters.", header),
 		})
 	}
+	if refused, ok := chainRefusals[who.kind]; ok {
+		return deny(rules.customRefusal(refused.status), refused.reason)
+	}
 	proof := proofReason(who, header)
 	if contains(rules.deny, who.did) {
 		return deny(rules.customRefusal(403), Reason{"deny-list", "This agent is on the deny list."}, proof)
+	}
+	if who.delegation != nil && (rules.delegation == nil || !rules.delegation.accepts(who.delegation.Hops)) {
+		return deny(rules.customRefusal(403), chainRefusals[callerDelegationRefused].reason, proof)
 	}
 	if result != nil && result.answered {
 		return rules.decideForAgent(who, result.agent, proof)
@@ -58,9 +80,14 @@ func decide(rules *policyRules, header string, who caller, result *lookupResult)
 	}, proof)
 }
 
-// failureRuling is the ruling if the gateway itself fails: that for an unreachable service without a cached response.
-func failureRuling(rules *policyRules) ruling {
-	return rules.unreachableRuling(Reason{"gateway-failed", "The gateway failed to decide. Try again later."})
+// failureRuling is the ruling if the gateway itself fails: that for an unreachable service without a cached response. No rule rescues a
+// chain of delegations.
+func failureRuling(rules *policyRules, withChain bool) ruling {
+	reason := Reason{"gateway-failed", "The gateway failed to decide. Try again later."}
+	if withChain {
+		return deny(refusalOf(503, 5), reason)
+	}
+	return rules.unreachableRuling(reason)
 }
 
 // strictest returns the strictest of several rulings, the first one among equals.
@@ -178,7 +205,7 @@ func rateLimited(decision Decision, seconds int) *Decision {
 func withUnverifiedSignature(decision Decision, signature *SignatureResult, retryAfterSeconds int) *Decision {
 	decision.Signature = signature
 	code := decision.Reasons[0].Code
-	if decision.Refusal == nil || (code != "no-identification" && code != "proof-required") {
+	if decision.Refusal == nil || (code != "no-identification" && code != "proof-required" && code != "delegation-unproven") {
 		return &decision
 	}
 	seconds := 1

@@ -1,5 +1,7 @@
 package countersign
 
+import "time"
+
 // A Reason says why a decision was made: a code for programs, and a message for people.
 type Reason struct{ Code, Message string }
 
@@ -61,6 +63,18 @@ type Decision struct {
 	Proof string
 	// Signature is the result of verifying the signature; nil if there is none.
 	Signature *SignatureResult
+	// Delegation is the delegate of the agent that signed the request; nil if the agent itself did, or nobody has proved anything.
+	Delegation *Delegate
+}
+
+// A Delegate is a key that an agent has delegated to. It has no DID of its own.
+type Delegate struct {
+	// KeyID is the JWK thumbprint of the key.
+	KeyID string
+	// Depth is how many delegations lead from the agent to it: 1 to 3.
+	Depth int
+	// ExpiresAt is when its delegation expires.
+	ExpiresAt time.Time
 }
 
 // Proven reports whether the caller has proved possession of the agent's key.
@@ -86,6 +100,13 @@ const (
 	callerNone callerKind = iota
 	callerUnreadable
 	callerSignatureInvalid
+	// Of a chain of delegations.
+	callerCertificateInvalid
+	callerCertificateReplaced
+	callerDelegationRefused
+	callerDelegationLimit
+	// Its signature could not be verified.
+	callerDelegationUnproven
 	callerNamed
 )
 
@@ -97,6 +118,8 @@ type caller struct {
 	isProven bool
 	// status of a request with an invalid signature.
 	status int
+	// delegation is the proven chain of a delegate of this agent; nil for the agent itself.
+	delegation *Delegation
 }
 
 func (c caller) proof() string {
@@ -151,6 +174,9 @@ func decisionOf(mode string, who caller, ruling ruling, from basis) *Decision {
 	}
 	if who.kind == callerNamed {
 		decision.DID, decision.Issuer = who.did, from.issuer
+		if chain := who.delegation; chain != nil {
+			decision.Delegation = &Delegate{chain.KeyID, chain.Depth, chain.Hops[chain.Depth-1].ExpiresAt}
+		}
 	}
 	if ruling.isStale {
 		decision.Source, decision.StatusAgeSeconds = "stale", float64(ruling.staleSeconds)

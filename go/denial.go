@@ -133,6 +133,9 @@ func (g *Gate) ForwardedHeaders(decision *Decision) []HeaderField {
 	if decision.Signature != nil && decision.Proof == "signature" {
 		add("Content-Digest", decision.Signature.ContentDigest)
 	}
+	if decision.Delegation != nil {
+		add("Delegate", decision.Delegation.KeyID)
+	}
 	return headers
 }
 

@@ -30,6 +30,17 @@ func verifySignature(publicKey, message, signature []byte) bool {
 	return ed25519.Verify(publicKey, message, signature)
 }
 
+// verifyDelegated does the same with a key of a chain, of which an agent can make any number: only its encoding is checked.
+func verifyDelegated(publicKey, message, signature []byte) bool {
+	if len(publicKey) != ed25519.PublicKeySize || len(signature) != ed25519.SignatureSize {
+		return false
+	}
+	if encodingFault(signature[:32]) != "" || encodingFault(publicKey) != "" {
+		return false
+	}
+	return ed25519.Verify(publicKey, message, signature)
+}
+
 // KeyThumbprint returns the JWK thumbprint of a public key of 32 bytes (RFC 7638 with SHA-256): 43 characters of base64url.
 func KeyThumbprint(publicKey []byte) string {
 	digest := sha256.Sum256([]byte(`{"crv":"Ed25519","kty":"OKP","x":"` + encodeBase64URL(publicKey) + `"}`))

@@ -55,6 +55,7 @@ type Gate struct {
 	agents      *agentCache
 	buckets     *tokenBuckets
 	refreshedAt *boundedMap[string, time.Time]
+	proven      *provenChains
 }
 
 // NewGate returns a gate for the agents of a service, at its origin, such as https://id.example. The error is a *PolicyError with all
@@ -78,6 +79,7 @@ func NewGate(service string, options GateOptions) (*Gate, error) {
 		now:         options.now,
 		buckets:     newTokenBuckets(policy.limitRequests, policy.limitSeconds),
 		refreshedAt: newBoundedMap[string, time.Time](maxCachedAgents),
+		proven:      newProvenChains(),
 	}
 	if gate.issuer == "" {
 		gate.issuer = registry.Service
@@ -91,6 +93,7 @@ func NewGate(service string, options GateOptions) (*Gate, error) {
 	if gate.now == nil {
 		gate.now = time.Now
 	}
+	registry.issuerData.elapsed = gate.now
 	withGrade, withKey := false, len(options.Audiences) > 0
 	for _, each := range policy.allRules() {
 		withGrade = withGrade || each.minimumGrade != ""
@@ -135,7 +138,7 @@ func (g *Gate) Decide(request *RawRequest, address string) (decision *Decision) 
 		if recover() != nil {
 			rulings := make([]ruling, len(rules))
 			for i, each := range rules {
-				rulings[i] = failureRuling(each)
+				rulings[i] = failureRuling(each, g.carriesChain(fieldsOf(request.Headers)))
 			}
 			decision = decisionOf(g.policy.mode, caller{}, strictest(rulings), basis{ageSeconds: -1})
 		}
@@ -157,9 +160,23 @@ func (g *Gate) decide(request *RawRequest, rules []*policyRules, address string)
 	if len(g.options.Audiences) == 0 {
 		unverified := &SignatureResult{Replay: "unchecked", Digest: "unchecked"}
 		unverified.settle("no-audience")
-		return withUnverifiedSignature(*g.decideUnsigned(fields, rules, address), unverified, 0)
+		return withUnverifiedSignature(*g.decideUnverified(fields, rules, address), unverified, 0)
 	}
 	return g.decideSigned(request, fields, rules, address)
+}
+
+// decideUnverified decides on a request whose signature could not be verified. A chain of delegations counts only with the signature:
+// without it, the header does not admit the request.
+func (g *Gate) decideUnverified(fields headerFields, rules []*policyRules, address string) *Decision {
+	if g.carriesChain(fields) {
+		return g.evaluate(rules, caller{kind: callerDelegationUnproven}, nil, "")
+	}
+	return g.decideUnsigned(fields, rules, address)
+}
+
+func (g *Gate) carriesChain(fields headerFields) bool {
+	certificate, _ := fields.value(strings.ToLower(g.naming.IDHeader) + "-certificate")
+	return isChain(certificate)
 }
 
 func (g *Gate) decideUnsigned(fields headerFields, rules []*policyRules, address string) *Decision {
@@ -206,10 +223,17 @@ func (g *Gate) decideSigned(request *RawRequest, fields headerFields, rules []*p
 		Nonces: recorder,
 		Naming: g.naming,
 		Admit: func(key SigningKey, _ SignatureAgent) bool {
-			who := caller{kind: callerNamed, did: key.DID, isProven: true}
+			who := caller{kind: callerNamed, did: key.DID, isProven: true, delegation: key.Delegation}
 			return g.policy.mode == "shadow" || g.ruling(rules, who, found).action != ActionDeny
 		},
-		Now: g.now,
+		Now:        g.now,
+		Delegation: everyChain,
+		FindRoot: func(root DelegationRoot) (SigningKey, string) {
+			key, lookup, from, reason := g.findRoot(root)
+			found, source = lookup, from
+			return key, reason
+		},
+		proven: g.proven,
 	})
 	if err != nil {
 		panic(err)
@@ -217,14 +241,18 @@ func (g *Gate) decideSigned(request *RawRequest, fields headerFields, rules []*p
 	signature := verifier.Verify(request)
 	switch {
 	case signature.Verdict == Verified || signature.Reason == "not-admitted":
-		decision := g.evaluate(rules, caller{kind: callerNamed, did: signature.DID, isProven: true}, found, source)
+		who := caller{kind: callerNamed, did: signature.DID, isProven: true, delegation: signature.Delegation}
+		decision := g.evaluate(rules, who, found, source)
+		if signature.Reason == "not-admitted" && decision.Reasons[0].Code == "delegation-refused" {
+			signature.Reason = "delegation-refused"
+		}
 		decision.Signature = &signature
 		return g.limited(decision, address)
 	case signature.Verdict == Unverified:
-		decision := g.decideUnsigned(fields, rules, address)
+		decision := g.decideUnverified(fields, rules, address)
 		return withUnverifiedSignature(*decision, &signature, recorder.retryAfterSeconds())
 	}
-	decision := g.evaluate(rules, invalidCaller(signature.Status), nil, "")
+	decision := g.evaluate(rules, refusedCaller(&signature), nil, "")
 	decision.Signature = &signature
 	return decision
 }

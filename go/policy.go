@@ -22,7 +22,9 @@ type policyRules struct {
 	// identityMethods is nil if every one is accepted.
 	identityMethods []string
 	allow, deny     []string
-	requireProof    bool
+	// delegation is nil if no delegate is accepted.
+	delegation   *DelegationPolicy
+	requireProof bool
 	// refusalStatus is 0 and refusalMessage nil if the policy does not set them.
 	refusalStatus   int
 	refusalMessage  *string

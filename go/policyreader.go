@@ -13,7 +13,7 @@ import (
 var (
 	ruleFields = []string{
 		"levels", "statuses", "minimumGrade", "minimumKeyAgeSeconds", "requireLogged", "identityMethods", "allow", "deny",
-		"requireProof", "refusal", "unreachable", "maxStaleSeconds",
+		"delegation", "requireProof", "refusal", "unreachable", "maxStaleSeconds",
 	}
 	policyFields = append([]string{
 		"mode", "limit", "cacheSeconds", "preflight", "directories", "trust", "offline", "routes",
@@ -30,7 +30,7 @@ var (
 const maxRefusalMessageLength = 300
 
 // ReadPolicy validates a policy and fills in the defaults. data is its JSON, the same file as for the gateway in TypeScript
-// (packages/gateway/README.md); empty: the default policy. Fields that this package does not have are refused by name.
+// (packages/gateway/README.md); empty or null: the default policy. Fields that this package does not have are refused by name.
 //
 // The error is a *PolicyError with all mistakes.
 func ReadPolicy(data []byte, naming Naming) (*Policy, error) {
@@ -43,6 +43,9 @@ func ReadPolicy(data []byte, naming Naming) (*Policy, error) {
 		if value, err = parseJSON(data); err != nil {
 			return nil, &PolicyError{[]string{"policy must be JSON"}}
 		}
+	}
+	if value == nil {
+		value = &jsonObject{}
 	}
 	reader := &policyReader{naming: naming}
 	policy := reader.policy(value)
@@ -145,6 +148,9 @@ func (r *policyReader) rules(given *jsonObject, place string, defaults *policyRu
 	}
 	rules.allow = r.dids(given, place, "allow", defaults.allow)
 	rules.deny = r.dids(given, place, "deny", defaults.deny)
+	if given.has("delegation") {
+		rules.delegation = r.delegation(given.members["delegation"], place+".delegation")
+	}
 	rules.requireProof = r.boolean(given, place, "requireProof", defaults.requireProof)
 	if given.has("refusal") {
 		rules.refusalStatus, rules.refusalMessage = r.refusal(given.members["refusal"], place+".refusal")
@@ -186,6 +192,18 @@ func (r *policyReader) dids(given *jsonObject, place, name string, defaults []st
 		dids[i] = r.naming.didOf(tail)
 	}
 	return dids
+}
+
+func (r *policyReader) delegation(value any, place string) *DelegationPolicy {
+	if value == nil {
+		return nil
+	}
+	given := r.record(value, place, []string{"maxDepth", "maxSeconds", "mcp"})
+	return &DelegationPolicy{
+		MaxDepth:   r.integer(given, place, "maxDepth", maxHops, 1),
+		MaxSeconds: r.integer(given, place, "maxSeconds", maxDelegationSeconds, 3600),
+		MCP:        r.boolean(given, place, "mcp", false),
+	}
 }
 
 func (r *policyReader) refusal(value any, place string) (status int, message *string) {
@@ -280,6 +298,18 @@ func (r *policyReader) number(given *jsonObject, place, name string, least, most
 		return fallback
 	}
 	return value
+}
+
+func (r *policyReader) integer(given *jsonObject, place, name string, most int, fallback int) int {
+	if !given.has(name) {
+		return fallback
+	}
+	value, ok := given.integer(name, 1, float64(most))
+	if !ok {
+		r.mistake("%s.%s must be an integer from 1 to %d", place, name, most)
+		return fallback
+	}
+	return int(value)
 }
 
 func (r *policyReader) list(value any, place, accepts, eachAccepts string, isValid func(string) bool, least int) []string {

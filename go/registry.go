@@ -39,6 +39,7 @@ type Registry struct {
 
 	client       *http.Client
 	keySequences *boundedMap[string, int64]
+	issuerData   *issuerData
 }
 
 // NewRegistry returns a client of the service at an origin, such as https://id.example. The error has CodeInvalidArgument.
@@ -55,7 +56,7 @@ func NewRegistry(service string, options RegistryOptions) (*Registry, error) {
 	if timeout == 0 {
 		timeout = 15 * time.Second
 	}
-	return &Registry{
+	registry := &Registry{
 		Service: origin,
 		Naming:  naming,
 		client: &http.Client{
@@ -65,7 +66,9 @@ func NewRegistry(service string, options RegistryOptions) (*Registry, error) {
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 		keySequences: newBoundedMap[string, int64](maxKnownAgents),
-	}, nil
+	}
+	registry.issuerData = newIssuerData(registry)
+	return registry, nil
 }
 
 // A Lookup is the certificate of an agent, and how its owner is verified (contract 4.1).
@@ -148,6 +151,15 @@ func (r *Registry) Grade(ctx context.Context, agent string) (string, error) {
 // Certificate returns the signed certificate of an active agent: a JWT for VerifyCertificate. Errors as Lookup.
 func (r *Registry) Certificate(ctx context.Context, agent string) (string, error) {
 	return r.token(ctx, "/api/v1/agent/"+url.PathEscape(agent)+"/certificate", "application/jwt")
+}
+
+// VerifyCertificate verifies a certificate of this service that somebody has sent, with keys that are at most a minute old, and a status
+// list that is at most maxAge old; a shared cache in front of the service adds its own time. Negative: as old as the list says it may be.
+// Certificates are public: one proves nothing about who sends it.
+//
+// The error has CodeInvalidToken, CodeCertificateRevoked, CodeCertificateSuspended or CodeIssuerUnavailable.
+func (r *Registry) VerifyCertificate(ctx context.Context, token string, maxAge time.Duration) (*Certificate, error) {
+	return r.issuerData.verify(ctx, token, r.Service, maxAge, time.Now())
 }
 
 // StatusList returns the status list token at an address that a verified certificate names.

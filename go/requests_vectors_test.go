@@ -70,7 +70,7 @@ func (f *requestVectors) findKey(t *testing.T) KeyLookup {
 		isKnown := strings.HasPrefix(agent.URL, f.Issuer+"/agent/")
 		for _, each := range f.Keys {
 			if each.Keyid == keyid && each.SignatureAgent == agent.URL {
-				return SigningKey{unhex(t, each.PublicKeyHex), each.DID, each.Status}, ""
+				return SigningKey{PublicKey: unhex(t, each.PublicKeyHex), DID: each.DID, Status: each.Status}, ""
 			}
 			isKnown = isKnown || each.SignatureAgent == agent.URL
 		}

@@ -30,6 +30,9 @@ type StatusList struct {
 	// Feed is its position in the status feed; nil if it names none.
 	Feed    *FeedPosition
 	entries []byte
+	// lifetime is how long it may be used; 0: no longer than it takes.
+	lifetime  time.Duration
+	expiresAt time.Time
 }
 
 // Status returns the entry at an index. What the draft does not assign, or the list does not have, is StatusInvalid.
@@ -63,7 +66,8 @@ func verifyStatusList(parsed *jws, issuer, uri string, keys *KeySet, now time.Ti
 	if !ok || list.members["bits"] != float64(2) {
 		return nil, invalidToken(whatStatusList, "contains no list of 131,072 entries.")
 	}
-	if ttl, isNumber := claims.members["ttl"].(float64); claims.has("ttl") && !(isNumber && ttl >= 0) {
+	ttl, isNumber := claims.members["ttl"].(float64)
+	if claims.has("ttl") && !(isNumber && ttl >= 0) {
 		return nil, invalidToken(whatStatusList, "has a wrong ttl.")
 	}
 	feed, ok := feedIn(claims)
@@ -71,8 +75,16 @@ func verifyStatusList(parsed *jws, issuer, uri string, keys *KeySet, now time.Ti
 		return nil, invalidToken(whatStatusList, "has a wrong feed.")
 	}
 	issued, _ := claims.members["iat"].(float64)
-	whole, part := math.Modf(issued)
-	return &StatusList{time.Unix(int64(whole), int64(part*1e9)), feed, entries}, nil
+	expires, _ := claims.members["exp"].(float64)
+	// Longer than a day is no use, and may be beyond the range of a duration.
+	lifetime := time.Duration(math.Min(ttl, 86_400) * float64(time.Second))
+	return &StatusList{timeOf(issued), feed, entries, lifetime, timeOf(expires)}, nil
+}
+
+// timeOf returns the time of Unix seconds.
+func timeOf(seconds float64) time.Time {
+	whole, part := math.Modf(math.Max(-maxSafeInteger, math.Min(seconds, maxSafeInteger)))
+	return time.Unix(int64(whole), int64(part*1e9))
 }
 
 var base64urlText = regexp.MustCompile(`^[A-Za-z0-9_-]*$`)

@@ -63,6 +63,10 @@ var meanings = map[string]struct {
 	"expired":                 {Invalid, 401},
 	"lifetime":                {Invalid, 401},
 	"test-key":                {Invalid, 401},
+	"delegation-refused":      {Invalid, 403},
+	"delegation-invalid":      {Invalid, 401},
+	"delegation-expired":      {Invalid, 401},
+	"delegation-ended":        {Invalid, 401},
 	"untrusted-agent":         {Unverified, 401},
 	"unknown-key":             {Unverified, 401},
 	"directory-unavailable":   {Unverified, 503},
@@ -71,6 +75,7 @@ var meanings = map[string]struct {
 	"identification-mismatch": {Invalid, 401},
 	"suspended":               {Invalid, 403},
 	"revoked":                 {Invalid, 403},
+	"delegation-limit":        {Invalid, 403},
 	"not-admitted":            {Invalid, 403},
 	"nonce":                   {Invalid, 401},
 	"replay":                  {Invalid, 401},
@@ -86,6 +91,9 @@ type SigningKey struct {
 	DID string
 	// Status is active, suspended or revoked; empty if your policy decides on it.
 	Status string
+	// Delegation is for Admit: the chain with which the request was sent. Then the key is that of the delegate, and DID and Status are
+	// those of the agent. Nil: the agent itself has signed.
+	Delegation *Delegation
 }
 
 // SignatureRules say which signatures of a signer count. The place of its key decides on them.
@@ -123,6 +131,9 @@ type SignatureResult struct {
 	Digest string
 	// ContentDigest is the covered field, to compare where the body is visible.
 	ContentDigest string
+	// Delegation is the chain of delegations with which the request was sent: then DID is the agent, and KeyID the delegate's key. Nil
+	// without one.
+	Delegation *Delegation
 }
 
 // VerifierOptions are the options of a RequestVerifier.
@@ -143,6 +154,13 @@ type VerifierOptions struct {
 	Now func() time.Time
 	// AllowTestKeys accepts keys that standards publish, for tests.
 	AllowTestKeys bool
+	// Delegation says which chains of delegations are accepted. Nil: none.
+	Delegation *DelegationPolicy
+	// FindRoot verifies the certificate at the root of a chain. Delegation needs it.
+	FindRoot RootLookup
+
+	// proven are chains that were verified, of verifiers that live shorter.
+	proven *provenChains
 }
 
 // A RequestVerifier verifies Web Bot Auth signatures (RFC 9421). It uses no network, clock or store but those that it is given.
@@ -153,7 +171,8 @@ type RequestVerifier struct {
 	singletons []string
 }
 
-// NewRequestVerifier returns an error with CodeInvalidArgument if an audience is not an origin or there is no FindKey.
+// NewRequestVerifier returns an error with CodeInvalidArgument if an audience is not an origin, there is no FindKey, or Delegation is out
+// of its range or comes without FindRoot.
 func NewRequestVerifier(options VerifierOptions) (*RequestVerifier, error) {
 	naming, err := options.Naming.withDefaults()
 	if err != nil {
@@ -163,8 +182,19 @@ func NewRequestVerifier(options VerifierOptions) (*RequestVerifier, error) {
 	if options.FindKey == nil {
 		return nil, errorf(CodeInvalidArgument, "A verifier needs FindKey.")
 	}
+	if options.Delegation != nil {
+		if options.FindRoot == nil {
+			return nil, errorf(CodeInvalidArgument, "Delegation needs FindRoot.")
+		}
+		if err := options.Delegation.validate(); err != nil {
+			return nil, err
+		}
+	}
 	if options.Now == nil {
 		options.Now = time.Now
+	}
+	if options.proven == nil {
+		options.proven = newProvenChains()
 	}
 	verifier := &RequestVerifier{
 		options:    options,
@@ -218,10 +248,30 @@ func (v *RequestVerifier) verify(request *RawRequest, fields headerFields, resul
 	if reason := v.inputFault(rules, received, input); reason != "" {
 		return reason
 	}
+	checked := checkedRequest{request, received, input, rules}
+	certificate, _ := fields.value(strings.ToLower(v.options.Naming.IDHeader) + "-certificate")
+	if isChain(certificate) {
+		return v.verifyDelegated(checked, certificate, result)
+	}
 	key, reason := v.options.FindKey(input.agent, input.keyid)
 	if reason != "" {
 		return reason
 	}
+	return v.verifyBy(checked, key, input.keyid, result)
+}
+
+// A checkedRequest is what was checked before the key is known.
+type checkedRequest struct {
+	request  *RawRequest
+	received signedParts
+	input    signatureInput
+	rules    SignatureRules
+}
+
+// verifyBy is the steps after the lookup of the key. agentKeyID is the key whose share of the nonce store the request takes.
+func (v *RequestVerifier) verifyBy(checked checkedRequest, key SigningKey, agentKeyID string, result *SignatureResult) string {
+	request, received, input, rules := checked.request, checked.received, checked.input, checked.rules
+	fields, reason := received.fields, ""
 	if reason := signatureFault(received, input, key); reason != "" {
 		return reason
 	}
@@ -235,10 +285,13 @@ func (v *RequestVerifier) verify(request *RawRequest, fields headerFields, resul
 	if reason := v.agentFault(received, input, key); reason != "" {
 		return reason
 	}
+	if key.Delegation != nil && !key.Delegation.Hops[key.Delegation.Depth-1].Limits.allow(received) {
+		return "delegation-limit"
+	}
 	if v.options.Admit != nil && !v.options.Admit(key, input.agent) {
 		return "not-admitted"
 	}
-	if result.Replay, reason = v.recordNonce(rules, received.method, input); reason != "" {
+	if result.Replay, reason = v.recordNonce(rules, received.method, input, agentKeyID); reason != "" {
 		return reason
 	}
 	result.Digest, reason = digestOf(result.ContentDigest, covers(input.components, "content-digest"), received.hasContent, request)
@@ -330,7 +383,11 @@ func signatureFault(received signedParts, input signatureInput, key SigningKey) 
 	if err != nil {
 		return "malformed"
 	}
-	if !verifySignature(key.PublicKey, []byte(base), input.signature) {
+	verify := verifySignature
+	if key.Delegation != nil {
+		verify = verifyDelegated
+	}
+	if !verify(key.PublicKey, []byte(base), input.signature) {
 		return "bad-signature"
 	}
 	return ""
@@ -362,7 +419,7 @@ func (v *RequestVerifier) agentFault(received signedParts, input signatureInput,
 }
 
 // recordNonce returns whether the replay was checked, or the reason to refuse.
-func (v *RequestVerifier) recordNonce(rules SignatureRules, method string, input signatureInput) (replay, reason string) {
+func (v *RequestVerifier) recordNonce(rules SignatureRules, method string, input signatureInput, agentKeyID string) (replay, reason string) {
 	isSafe, isWBA := isSafeMethod(method), rules.Profile == "wba"
 	if isWBA && !input.hasNonce && isSafe {
 		return "unchecked", ""
@@ -386,7 +443,7 @@ func (v *RequestVerifier) recordNonce(rules SignatureRules, method string, input
 	outcome := NonceUnchecked
 	if unixSeconds(v.options.Now()) <= float64(rememberedUntil) {
 		recorded, err := v.options.Nonces.Record(UsedNonce{
-			KeyID:     input.keyid,
+			KeyID:     agentKeyID,
 			Nonce:     input.nonce,
 			Hash:      encodeBase64URL(hash[:]),
 			CreatedAt: input.created,

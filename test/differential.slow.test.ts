@@ -3,16 +3,23 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { type KeyLookup, namingFor, requestVerifier } from '@countersign/protocol'
+import {
+  type KeyLookup,
+  namingFor,
+  type RequestVerifier,
+  requestVerifier,
+} from '@countersign/protocol'
 import { CountersignError, readStatusList, verifyCertificate, verifyStaple } from '@countersign/sdk'
+import { optionsOf as delegationOptions } from '../packages/protocol/test/support/delegation.ts'
 import { isSignature } from '../packages/sdk/src/keys/verify-signature.ts'
 import { macsOf } from '../packages/sdk/src/relying-party/hmac.ts'
 import { sessionTokens } from '../packages/sdk/src/relying-party/session-token.ts'
 import { type DifferentialCase, differentialCases } from './support/differential-cases.ts'
 import { GoHome } from './support/go.ts'
+import { type ChainCase, chainCases } from './support/mutated-chains.ts'
 import { pythonFor } from './support/python.ts'
 import { ROOT, run } from './support/service.ts'
-import { needs } from './support/tools.ts'
+import { allOf, needs } from './support/tools.ts'
 
 const PYTHON = pythonFor('cryptography')
 const COUNT = 5_000
@@ -57,6 +64,41 @@ test(
   },
 )
 
+const CHAINS = 2_000
+
+test(
+  `TypeScript, Python and Go decide ${CHAINS} mutated chains of delegations alike`,
+  allOf(PYTHON.options, needs('go')),
+  async (t) => {
+    const cases = chainCases(SEED, CHAINS)
+    const script = join(ROOT, 'python/tests/differential.py')
+    const lines = cases.map((each) => `${JSON.stringify(each)}\n`).join('')
+    const verify = requestVerifier(delegationOptions({}, { nonces: null }))
+    const here = await Promise.all(cases.map((each) => chainVerdict(verify, each)))
+    const python = await run(PYTHON.path, [script], PYTHON.env, lines)
+    assert.equal(python.code, 0, python.stderr)
+    compared(cases, here, python.stdout.trimEnd().split('\n').map(normalized))
+    const go = (await new GoHome(t).compare(cases)).map((each) => JSON.stringify(each))
+    t.diagnostic(compared(cases, here, go))
+    // The cases reach what they are for.
+    const faults = ['format', 'key', 'depth', 'times', 'widened', 'binding', 'root', 'signature']
+    for (const each of [...faults, 'delegation-limit', 'delegation-expired', 'verified']) {
+      assert.ok(here.filter((one) => one.includes(`"${each}"`)).length >= 5, each)
+    }
+  },
+)
+
+async function chainVerdict(verify: RequestVerifier, { request }: ChainCase): Promise<string> {
+  const { body: _, ...raw } = request
+  const { verdict, reason, did, keyid, delegation } = await verify({ ...raw, body: null })
+  const hops = delegation?.hops.map(({ keyid, issuedAt, expiresAt, maxDepth, limits }) => {
+    const { origins, methods, paths, mcp } = limits
+    return [keyid, issuedAt / 1000, expiresAt / 1000, maxDepth, origins, methods, paths, mcp]
+  })
+  const { depth, keyid: last, fault } = delegation ?? {}
+  return JSON.stringify([verdict, reason, did, keyid, delegation && [depth, last, fault, hops]])
+}
+
 /** Go has empty texts for null. */
 function withoutEmptyTexts(line: string): string {
   const orNull = (_: string, value: unknown) => (value === '' ? null : value)
@@ -65,7 +107,7 @@ function withoutEmptyTexts(line: string): string {
 
 /** Asserts that all verdicts are the same. @returns what was compared */
 function compared(
-  cases: readonly DifferentialCase[],
+  cases: readonly (DifferentialCase | ChainCase)[],
   here: readonly string[],
   there: readonly string[],
 ): string {
@@ -160,7 +202,10 @@ const VERDICTS = {
 }
 
 /** How many of each verdict, such as `request invalid malformed 12`. */
-function countsOf(cases: readonly DifferentialCase[], verdicts: readonly string[]): string {
+function countsOf(
+  cases: readonly (DifferentialCase | ChainCase)[],
+  verdicts: readonly string[],
+): string {
   const counts = new Map<string, number>()
   for (const [i, verdict] of verdicts.entries()) {
     const [, is, reason] = /^\["(verified|invalid|unverified)",(?:"([\w-]+)")?/.exec(verdict) ?? []

@@ -153,7 +153,7 @@ function withoutDirectories<T extends { policy: unknown }>(each: T): T {
 function isInGo({ caller, result, policy, target }: DecisionCase): boolean {
   const agent = result?.kind === 'answered' ? result.agent : result?.last?.agent
   return (
-    ['none', 'unreadable', 'signature-invalid', 'named'].includes(caller.kind) &&
+    !['conflict', 'session-ended', 'directory'].includes(caller.kind) &&
     !(caller.kind === 'named' && caller.proof === 'session') &&
     // Go has the empty text for null.
     agent?.identityMethod !== '' &&

@@ -2,15 +2,26 @@ import assert from 'node:assert/strict'
 import { cpSync, existsSync, globSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { before, test } from 'node:test'
+import { keyThumbprint } from '@countersign/protocol'
+import { DelegatedAgent, newKey as newSigner } from '@countersign/sdk'
 import { signingAgent } from '../packages/gateway/test/support/signing.ts'
 import { packPython } from '../tools/published/pack-python.ts'
+import { allowDelegation } from './support/allow-delegation.ts'
 import { decidedHere, mistakesHere, withoutRequestId } from './support/decided-here.ts'
 import { blocksOf } from './support/doc-page.ts'
 import { startGuardedSite } from './support/express-gateway.ts'
 import { fileCleanup } from './support/file-cleanup.ts'
+import { newKey } from './support/key.ts'
 import { decisionCases, mistakeCases } from './support/policy-cases.ts'
 import { pythonFor, startPythonSite } from './support/python.ts'
-import { ROOT, run, startTestService, type TestService, tempDir } from './support/service.ts'
+import {
+  claimAgent,
+  ROOT,
+  run,
+  startTestService,
+  type TestService,
+  tempDir,
+} from './support/service.ts'
 import { allOf, needs } from './support/tools.ts'
 
 const PYTHON = pythonFor('cryptography')
@@ -58,11 +69,20 @@ test("the package's own tests pass with a real service and gateway", SUITE.optio
     tokens.push(await service.operator.issueToken(await service.operator.addVerifiedOwner()))
   }
   const site = await startGuardedSite(t, service.url)
+  const delegation = { maxDepth: 2, maxSeconds: 3_600, mcp: false }
+  const delegates = await startGuardedSite(t, service.url, { cacheSeconds: 0, delegation })
+  const delegating = newKey()
+  const owner = await service.operator.addVerifiedOwner()
+  await allowDelegation(service, owner, await claimAgent(service, owner, delegating), 2)
   const env = {
     ...SUITE.env,
     COUNTERSIGN_TEST_SERVICE: service.url,
     COUNTERSIGN_TEST_SITE: site.url,
     COUNTERSIGN_TEST_TOKENS: JSON.stringify(tokens),
+    COUNTERSIGN_TEST_DELEGATION: JSON.stringify({
+      site: delegates.url,
+      jwk: delegating.privateKey.export({ format: 'jwk' }),
+    }),
   }
   const args = ['-m', 'pytest', '-q', '-rs', '-p', 'no:cacheprovider', join(ROOT, 'python/tests')]
   const { code, stdout, stderr } = await run(SUITE.path, args, env)
@@ -142,6 +162,52 @@ for (const kind of ['wsgi', 'asgi']) {
       assert.deepEqual(statuses, [401, 200, 401])
     },
   )
+}
+
+for (const kind of ['wsgi', 'asgi']) {
+  test(
+    `a delegate in TypeScript is admitted by a Python site behind the ${kind.toUpperCase()} middleware, until the agent ends it`,
+    PYTHON.options,
+    async () => {
+      const url = await startPythonSite(cleanup, PYTHON, [kind, service.url, 'delegates'])
+      const other = await startPythonSite(cleanup, PYTHON, [kind, service.url, 'signatures'])
+      const { agent, did, owner } = await signingAgent(service, [url])
+      await allowDelegation(service, owner, did, 1)
+      const signer = await newSigner()
+      const origins = [url, other]
+      const publicKey = Buffer.from(signer.publicKey).toString('base64')
+      const { chain } = await agent.delegate({
+        publicKey,
+        origins,
+        paths: ['/orders', '/orders/*'],
+      })
+      const worker = new DelegatedAgent({ chain, signer })
+      const got = await worker.fetch(`${url}/orders/1`)
+      assert.equal(got.status, 200, await got.clone().text())
+      const seen = (await got.json()) as { did: string; headers: Record<string, string> }
+      const keyid = keyThumbprint(signer.publicKey)
+      assert.equal(seen.did, did)
+      assert.ok(Object.values(seen.headers).includes(keyid))
+      const forged = { headers: { 'X-ServiceID-Delegate': 'A'.repeat(43) } }
+      const own = (await (await agent.fetch(`${url}/orders`, forged)).json()) as typeof seen
+      assert.deepEqual(
+        Object.keys(own.headers).filter((name) => /delegate/i.test(name)),
+        [],
+      )
+
+      const codesOf = async (response: Response) =>
+        [response.status, ((await response.json()) as Refused).error.reasons] as const
+      const refused = await codesOf(await worker.fetch(`${other}/orders`))
+      assert.deepEqual(refused, [403, ['delegation-refused', 'signature-proven']])
+      await agent.endDelegations()
+      const ended = await codesOf(await worker.fetch(`${url}/orders`))
+      assert.deepEqual(ended, [401, ['certificate-replaced']])
+    },
+  )
+}
+
+interface Refused {
+  readonly error: { readonly reasons: readonly string[] }
 }
 
 for (const kind of ['wsgi', 'asgi']) {

@@ -7,6 +7,7 @@ import json
 import sys
 
 from countersign._http import RawRequest
+from countersign import Delegation, DelegationHop, DelegationLimits
 from countersign.decision import AgentData, Caller, LookupResult, decide, decision_of, strictest
 from countersign.gateway import Gate
 from countersign.policy import PolicyError, read_policy
@@ -41,13 +42,30 @@ def result_of(data):
     return LookupResult(False, agent_of(data["last"]["agent"]), data["last"]["ageSeconds"])
 
 
+def caller_of(data):
+    chain = data.pop("delegation", None)
+    if chain is None:
+        return Caller(**data)
+    hops = tuple(
+        DelegationHop(
+            each["keyid"],
+            each["issuedAt"] // 1000,
+            each["expiresAt"] // 1000,
+            each["maxDepth"],
+            DelegationLimits(**each["limits"]),
+        )
+        for each in chain["hops"]
+    )
+    return Caller(**data, delegation=Delegation(chain["depth"], chain["keyid"], chain["fault"], hops))
+
+
 def decided(case):
     registry = registry_of(case)
     sign_in = AgentSignIn(registry, case["audiences"][0], "a secret of at least thirty-two bytes")
     sessions = {"sessions": sign_in, "sign_in_path": case["signInPath"]} if case["sessions"] else {}
     gate = Gate(registry, case["policy"], case["audiences"], **sessions)
     rules = gate.policy.rules_for(case["method"], case["target"])
-    caller = Caller(**case["caller"])
+    caller = caller_of(case["caller"])
     result = result_of(case["result"])
     header = gate.naming.id_header
     verdict = strictest([decide(each, header, caller, result) for each in rules])
@@ -81,6 +99,12 @@ def decided(case):
             "proof": decision.proof,
             "proofOfPossession": decision.proof_of_possession,
             "directory": decision.directory,
+            "delegation": decision.delegation
+            and {
+                "keyid": decision.delegation.keyid,
+                "depth": decision.delegation.depth,
+                "expiresAt": decision.delegation.expires_at * 1000,
+            },
         },
         "forwarded": sorted(gate.forwarded_headers(decision)),
         "denial": denial_of(gate.denial(decision, request)),

@@ -4,6 +4,7 @@ import hashlib
 import json
 import sys
 
+from chains import request_of, verifier_of
 from countersign import AgentSignIn, CountersignError, verify_certificate, verify_staple
 from countersign._http import RawRequest
 from countersign._naming import Naming
@@ -80,12 +81,28 @@ def session(case):
     return claims and [claims.did, claims.identity_level, claims.key_sequence, claims.issued_at, claims.expires_at]
 
 
+CHAINS = verifier_of({}, None)
+
+
+def chain(case):
+    result = CHAINS.verify(request_of(case))
+    told, found = result.delegation, None
+    if told is not None:
+        hops = [
+            [each.keyid, each.issued_at, each.expires_at, each.max_depth, *vars(each.limits).values()] for each in told.hops
+        ]
+        found = [told.depth, told.keyid, told.fault, hops]
+    return json.dumps([result.verdict, result.reason, result.did, result.keyid, found], separators=(",", ":"))
+
+
 DECIDE = {"certificate": certificate, "staple": staple, "list": status_list, "session": session}
 
 
 def verdict(case):
     if case["kind"] == "request":
         return request(case)
+    if case["kind"] == "chain":
+        return chain(case)
     try:
         return json.dumps(DECIDE[case["kind"]](case), separators=(",", ":"))
     except CountersignError as error:

@@ -1,4 +1,4 @@
-"""Sites behind the middleware, which answer with what they received: ``site.py wsgi|asgi <service> signatures|sessions|directories``.
+"""Sites behind the middleware, which answer with what they received: ``site.py wsgi|asgi <service> signatures|delegates|sessions|directories``.
 
 They require proof, of which they accept one kind; or have the policy ``POLICY`` and directories that serve ``KEY_SET``. The address is printed on the first line; they end with their standard input.
 """
@@ -33,7 +33,9 @@ class OlderStore:
 def gate_for(service, origin, proof):
     # A busy machine is no reason for a decision.
     registry, policy = Registry(service, timeout=60), {"requireProof": True}
-    if proof == "signatures":
+    if proof == "delegates":
+        policy = {**policy, "cacheSeconds": 0, "delegation": {"maxDepth": 2, "maxSeconds": 3600, "mcp": False}}
+    if proof in ("signatures", "delegates"):
         return Gate(registry, policy, audiences=[origin], nonces=OlderStore())
     if proof == "directories":
         key_set = os.environ["KEY_SET"].encode()

@@ -12,6 +12,8 @@ from countersign import (
     Agent,
     AgentKey,
     CountersignError,
+    DelegatedAgent,
+    DelegationPolicy,
     RawRequest,
     Registry,
     StatusFollower,
@@ -23,6 +25,7 @@ from countersign import (
 
 SERVICE = os.environ.get("COUNTERSIGN_TEST_SERVICE", "")
 SITE = os.environ.get("COUNTERSIGN_TEST_SITE", "")
+DELEGATION = json.loads(os.environ.get("COUNTERSIGN_TEST_DELEGATION", "{}"))
 TOKENS = json.loads(os.environ.get("COUNTERSIGN_TEST_TOKENS", "[]"))
 
 pytestmark = pytest.mark.skipif(not SERVICE, reason="needs a service: run test/python.slow.test.ts")
@@ -277,3 +280,59 @@ def test_httpx(agent):
             return first.json()["body"], second.json()["url"]
 
     assert asyncio.run(ask()) == ("x", "/there")
+
+
+def test_delegates_at_a_site_behind_the_typescript_gateway():
+    site = DELEGATION["site"]
+    agent = Agent(SERVICE, AgentKey.from_jwk(DELEGATION["jwk"]), audiences=[site])
+    agent.whoami()
+    first, second = AgentKey.generate(), AgentKey.generate()
+    delegation = agent.delegate(first.public_key, [site], paths=["/orders", "/orders/*"], max_depth=1)
+    worker = DelegatedAgent(delegation.chain, first)
+    further = DelegatedAgent(worker.delegate(second.public_key, [site], methods=["GET"]).chain, second)
+
+    def ask(delegate, method="GET", path="/orders/1?a=b", body=None):
+        headers = [("Content-Type", "text/plain")] if body else []
+        signed = delegate.sign_request(method, site + path, headers, body)
+        request = urllib.request.Request(site + path, body, dict([*headers, *signed]), method=method)
+        try:
+            with urllib.request.urlopen(request) as response:
+                return 200, json.load(response)["headers"]
+        except urllib.error.HTTPError as error:
+            return error.code, json.load(error)["error"]["reasons"]
+
+    def verified(delegate, policy=DelegationPolicy(2, 3600, False)):
+        signed = delegate.sign_request("GET", f"{site}/orders")
+        request = RawRequest("GET", "http", site.partition("//")[2], "/orders", signed, b"")
+        # Another verifier, which has no list yet.
+        return verify_request(request, Registry(SERVICE), [site], None, delegation=policy)
+
+    for delegate, key in ((worker, first), (further, second)):
+        status, headers = ask(delegate)
+        assert (status, headers["x-serviceid-did"], headers["x-serviceid-delegate"]) == (200, agent.did, key.thumbprint)
+        assert verified(delegate).did == agent.did
+    assert ask(worker, "POST", "/orders", b"1")[0] == 200
+    with pytest.raises(CountersignError) as caught:
+        ask(further, "POST", "/orders", b"1")
+    assert caught.value.code == "OUTSIDE_DELEGATION"
+    assert verified(further, None).reason == "delegation-refused"
+    assert verified(further, DelegationPolicy(1, 3600, False)).reason == "delegation-refused"
+
+    assert agent.end_delegations()["endedAt"] is not None
+    for delegate in (worker, further):
+        assert ask(delegate) == (401, ["certificate-replaced"])
+        assert verified(delegate).reason == "delegation-ended"
+    # The agent goes on, and delegates anew.
+    assert ask(agent)[0] == 200
+    anew = DelegatedAgent(agent.delegate(first.public_key, [site]).chain, first)
+    assert ask(anew)[0] == 200
+    with pytest.raises(CountersignError) as caught:
+        agent.delegate(first.public_key, [site], max_depth=2)
+    assert caught.value.code == "DELEGATION_NOT_ALLOWED"
+
+
+def test_an_agent_whose_owner_has_not_allowed_it_cannot_delegate(agent):
+    with pytest.raises(CountersignError) as caught:
+        agent.delegate(AgentKey.generate().public_key, [SITE])
+    assert caught.value.code == "DELEGATION_NOT_ALLOWED"
+    assert agent.end_delegations()["endedAt"] is None

@@ -68,7 +68,8 @@ function randomOf(seed: number): () => number {
   }
 }
 
-class Mutator {
+/** Random changes, the same with each run. */
+export class Mutator {
   readonly #random: () => number
 
   constructor(seed: number) {

@@ -7,6 +7,7 @@ import {
 } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
+import type { PolicyInput } from '@countersign/gateway'
 import { gateway } from '@countersign/gateway/express'
 import express from 'express'
 import { olderNonceStore } from './older-nonce-store.ts'
@@ -21,10 +22,10 @@ export interface Admitted {
 }
 
 /**
- * An Express site behind the gateway, which requires proof. It answers with what it received; `/bytes` with bytes that are no text,
+ * An Express site behind the gateway, which requires proof, with further rules. It answers with what it received; `/bytes` with bytes that are no text,
  * `/to?<address>` with a redirect, `/status/<code>` with that status.
  */
-export async function startGuardedSite(t: Cleanup, service: string) {
+export async function startGuardedSite(t: Cleanup, service: string, rules: PolicyInput = {}) {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   t.after(() => {
@@ -33,7 +34,7 @@ export async function startGuardedSite(t: Cleanup, service: string) {
   })
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const app = express()
-  const policy = { requireProof: true }
+  const policy = { requireProof: true, ...rules }
   const reasons: (string | null)[] = []
   const onDecision = ({ signature }: { signature: { reason: string | null } | null }) =>
     reasons.push(signature?.reason ?? null)

@@ -1,4 +1,4 @@
-import { namingFor } from '@countersign/protocol'
+import { type Delegation, namingFor } from '@countersign/protocol'
 import fc from 'fast-check'
 import type { Caller, LookupResult } from '../../packages/gateway/src/decision/decide.ts'
 import type { AgentData } from '../../packages/gateway/src/decision/decision.ts'
@@ -63,6 +63,34 @@ const seconds = fc.oneof(
   fc.double({ min: 0, max: 2_592_000, noNaN: true }),
 )
 
+const acceptedChains = fc.record(
+  {
+    maxDepth: fc.constantFrom(1, 2, 3),
+    maxSeconds: fc.constantFrom(1, 3_600, 86_400),
+    mcp: fc.boolean(),
+  },
+  { requiredKeys: [] },
+)
+
+/** A chain of a delegate that was verified. */
+const delegation = fc
+  .record({
+    depth: fc.constantFrom(1, 1, 2, 3),
+    seconds: fc.constantFrom(1, 3_600, 3_601, 86_400),
+    mcp: fc.constantFrom(null, null, ['tools/list']),
+  })
+  .map(({ depth, seconds, mcp }): Delegation => {
+    const limits = { origins: ['https://shop.example'], methods: null, paths: null, mcp }
+    const hops = Array.from({ length: depth }, (_, at) => ({
+      keyid: String(at).repeat(43),
+      issuedAt: 1_800_000_000_000,
+      expiresAt: 1_800_000_000_000 + seconds * 1_000,
+      maxDepth: depth - at - 1,
+      limits,
+    }))
+    return { depth, keyid: hops.at(-1)?.keyid ?? null, fault: null, hops }
+  })
+
 function rules({ shortName }: Names) {
   const dids = fc.subarray([...TAILS, `${shortName}:agent:${TAILS[0]}`])
   const levels = Object.fromEntries(
@@ -76,6 +104,7 @@ function rules({ shortName }: Names) {
     identityMethods: fc.option(fc.subarray(PROVIDERS, { minLength: 1 })),
     allow: dids,
     deny: dids,
+    delegation: fc.option(acceptedChains, { freq: 3 }),
     requireProof: fc.boolean(),
     refusal: fc.option(
       fc.record({ status: fc.constantFrom(402, 403, 404), message }, { requiredKeys: [] }),
@@ -145,6 +174,11 @@ function callerAndResult({ shortName }: Names) {
     { kind: 'signature-invalid', status: 400 },
     { kind: 'signature-invalid', status: 401 },
     { kind: 'signature-invalid', status: 403 },
+    { kind: 'certificate-invalid' },
+    { kind: 'certificate-replaced' },
+    { kind: 'delegation-refused' },
+    { kind: 'delegation-limit' },
+    { kind: 'delegation-unproven' },
   )
   const named = fc.constantFrom(...TAILS).chain((tail) => {
     const did = `${shortName}:agent:${tail}`
@@ -161,10 +195,10 @@ function callerAndResult({ shortName }: Names) {
       },
     )
     const proof = fc.constantFrom('none', 'session', 'signature')
-    return fc.record({
-      caller: fc.record({ kind: fc.constant('named'), did: fc.constant(did), proof }),
-      result,
-    })
+    const named = { kind: fc.constant('named'), did: fc.constant(did) }
+    const delegate = fc.record({ ...named, proof: fc.constant('signature'), delegation })
+    const caller = fc.oneof(fc.record({ ...named, proof }), delegate)
+    return fc.record({ caller, result })
   })
   return fc.oneof(
     { weight: 1, arbitrary: fc.record({ caller: anonymous, result: fc.constant(null) }) },

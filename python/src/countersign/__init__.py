@@ -12,6 +12,8 @@ from .certificates import (
     verify_certificate,
     verify_staple,
 )
+from .delegated_agent import DelegatedAgent
+from .delegation import Delegation, DelegationHop, DelegationLimits, DelegationPolicy, SignedDelegation
 from .errors import CountersignError
 from .keys import AgentKey, default_key_file
 from .nonces import MemoryNonceStore, NonceStore, UsedNonce
@@ -34,6 +36,11 @@ __all__ = [
     "Card",
     "ChallengeStore",
     "CountersignError",
+    "DelegatedAgent",
+    "Delegation",
+    "DelegationHop",
+    "DelegationLimits",
+    "DelegationPolicy",
     "Grade",
     "Lookup",
     "MemoryChallengeStore",
@@ -45,6 +52,7 @@ __all__ = [
     "SessionClaims",
     "SignatureAgent",
     "SignatureResult",
+    "SignedDelegation",
     "SigningKey",
     "StatusFollower",
     "UsedNonce",

@@ -44,14 +44,19 @@ def key_fault(public_key: bytes) -> Optional[str]:
     return None if _is_identity(_multiply(_L, point)) else "mixed-order"
 
 
-def is_signature(public_key: bytes, message: bytes, signature: bytes) -> bool:
+def is_signature(public_key: bytes, message: bytes, signature: bytes, is_delegated: bool = False) -> bool:
     """Verifies strictly, as the service does: S below the order, R and the key canonical and not of small order, the key in the
-    group of prime order."""
+    group of prime order.
+
+    :param is_delegated: the key is one of a chain, of which an agent can make any number: only its encoding is checked
+    """
     if len(public_key) != 32 or len(signature) != 64:
         return False
     if int.from_bytes(signature[32:], "little") >= _L:
         return False
-    if encoding_fault(signature[:32]) is not None or not _is_good_key(public_key):
+    if encoding_fault(signature[:32]) is not None:
+        return False
+    if not (encoding_fault(public_key) is None if is_delegated else _is_good_key(public_key)):
         return False
     try:
         Ed25519PublicKey.from_public_bytes(public_key).verify(signature, message)

@@ -52,7 +52,7 @@ def parse_jws(token: str, what: str) -> Jws:
     parts = (token[:-1] if token.endswith("~") else token).split(".")
     if len(parts) != 3 or "" in parts:
         refuse(what, "does not have three parts that are separated by dots.")
-    signature = _canonical_bytes(parts[2])
+    signature = canonical_bytes(parts[2])
     if signature is None or len(signature) != 64:
         refuse(what, "has no signature of 64 bytes.")
     header, payload = _object_in(parts[0], "header", what), _object_in(parts[1], "payload", what)
@@ -131,7 +131,7 @@ def _is_issuer_key(jwk: object) -> bool:
 
 
 def _object_in(part: str, name: str, what: str) -> Mapping[str, Any]:
-    data = _canonical_bytes(part)
+    data = canonical_bytes(part)
     value = None
     try:
         if data is not None:
@@ -145,7 +145,7 @@ def _object_in(part: str, name: str, what: str) -> Mapping[str, Any]:
     return value
 
 
-def _canonical_bytes(text: str) -> Optional[bytes]:
+def canonical_bytes(text: str) -> Optional[bytes]:
     """``None`` unless the text is canonical base64url without padding (RFC 4648 section 5)."""
     if not is_base64url(text):
         return None

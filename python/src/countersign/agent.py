@@ -4,46 +4,34 @@ from __future__ import annotations
 
 import base64
 import re
-import secrets
 import threading
 import time
 from dataclasses import dataclass
+from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
-from typing import Any, Callable, Dict, Iterable, List, Literal, Mapping, Optional, Tuple, Union, cast
+from typing import Any, Callable, Dict, Iterable, List, Literal, Mapping, Optional, Sequence, Tuple, Union, cast
 from urllib.parse import quote
 
-from ._ed25519 import thumbprint
-from ._http import (
-    TAG,
-    Component,
-    HeaderList,
-    SignedParts,
-    content_digest,
-    header_fields,
-    signature_base,
-    strict_components,
-)
-from ._structured_fields import (
-    Item,
-    StructuredFieldError,
-    parse_dictionary,
-    serialize_member,
-    serialize_string,
-)
+from ._chains import read_root
+from ._http import TAG, HeaderList
+from ._jws import parse_jws
+from ._request_signer import RequestSigner, request_to_sign
+from ._sign_delegation import DelegateRequest, DelegationSource, sign_delegation
+from ._structured_fields import StructuredFieldError, parse_dictionary
 from ._urls import is_loopback, is_origin, parse_url
+from .delegation import SignedDelegation
 from .errors import CountersignError
 from .keys import AgentKey
 from .registry import Registry
-from .results import AgentKeys, AgentObject, Rotated
+from .results import AgentKeys, AgentObject, DelegationsEnded, Rotated
 
-#: How long a signature is valid, in seconds.
-SIGNATURE_LIFETIME = 60
-
+# How often a certificate for new delegations is asked for: for ten seconds.
+_END_POLLS = 40
+_END_POLL_SECONDS = 0.25
 _CHALLENGE_MAX_BYTES = 8192
 _ACCEPT_SIGNATURE_MAX_LENGTH = 8192
 _NONCE = re.compile("[A-Za-z0-9_-]{22,128}")
 _ORIGIN = re.compile("https?://[^/?#]*", re.IGNORECASE)
-_QUERY = re.compile(r"[\x21-\x7e]*")
 _BOUND_CHALLENGE = re.compile("[a-z][a-z0-9]{0,15}-challenge-v1:", re.IGNORECASE)
 # JSON objects in UTF-8, UTF-16 or UTF-32, and what laxer parsers read as one: with comments, other quotation marks or none.
 _JSON_OBJECT = re.compile(rb'[\x00\t-\r \xef\xbb\xbf\xfe\xff]*\{[\x00\t-\r ]*(?:"|\}[\x00\t-\r ]*\Z)')
@@ -121,7 +109,7 @@ class Agent:
         self._key = key
         self._naming = self.registry.naming
         self._did = None if did is None else self._full_did(did)
-        self._audiences = frozenset(_audience(each) for each in audiences)
+        self._audiences = frozenset(audience_of(each) for each in audiences)
         if unlisted not in ("refuse", "plain"):
             raise CountersignError("INVALID_ARGUMENT", 'unlisted must be "refuse" or "plain".')
         self._unlisted = unlisted
@@ -320,52 +308,91 @@ class Agent:
         :raises CountersignError: ``WRONG_AUDIENCE``; ``NO_DID`` if the key has no certificate; ``INVALID_ARGUMENT`` if the
             request cannot be signed
         """
-        address, mark, rest = url.partition("#")[0].partition("?")
-        parsed = parse_url(address)
-        query = mark + rest if mark else None
-        if parsed is None or not parsed.path or _QUERY.fullmatch(query or "") is None:
-            raise CountersignError(
-                "INVALID_ARGUMENT",
-                "The URL is not in its normalized form, such as https://shop.example/orders?page=1.",
-            )
-        if parsed.origin not in self._audiences:
-            raise _not_listed(parsed.origin)
+        request = request_to_sign(method, url, headers, body, nonce)
+        if request.url.origin not in self._audiences:
+            raise not_listed(request.url.origin)
+        signer = RequestSigner(self._naming, self.registry.service, self.own_did(), self._key)
+        return signer.sign(request, int(self._now()))
+
+    def delegate(
+        self,
+        public_key: str,
+        origins: Sequence[str],
+        methods: Optional[Sequence[str]] = None,
+        paths: Optional[Sequence[str]] = None,
+        mcp: Optional[Sequence[str]] = None,
+        expires_in_seconds: int = 3600,
+        max_depth: int = 0,
+    ) -> SignedDelegation:
+        """Delegates to the key of a worker (``DelegatedAgent``): for these sites, methods and paths, and for a short time. Asks for a fresh
+        certificate; the delegation itself is signed here and registered nowhere. It ends when it expires, by :meth:`end_delegations`,
+        with a change of this agent's key, or when its certificate is replaced.
+
+        :param public_key: of the worker: 32 bytes in padded standard base64. Its private key stays with the worker
+        :param origins: the sites that it may send requests to: 1 to 8. Name one, and sign another delegation for the next site
+        :param methods: such as ``GET``: 1 to 8. HEAD is not GET. By default every one
+        :param paths: ``/exact`` or ``/prefix/*``, compared byte for byte: 1 to 8. By default every one
+        :param mcp: calls of MCP, such as ``tools/list`` or ``tools/call search``: 1 to 16. Only sites whose server compares the headers
+            with the body accept this limit. By default not limited
+        :param expires_in_seconds: 1 to 86,400. It ends no later than the certificate
+        :param max_depth: how many further delegations may follow: 0 to 2
+        :raises CountersignError: ``DELEGATION_NOT_ALLOWED`` if the owner has not allowed it; ``INVALID_ARGUMENT``; ``NO_DID``;
+            ``AGENT_NOT_ACTIVE``; ``UNUSABLE_KEY`` if the DID has another key
+        """
         did = self.own_did()
-        added = [(self._naming.id_header, did), ("Signature-Agent", f'sig1="{self._key_set_url(did)}"')]
-        has_content = bool(body)
-        if has_content or method in ("POST", "PUT", "PATCH"):
-            added.append(("Content-Digest", content_digest(body or b"")))
-        own = {name.lower() for name, _ in added} | {"signature", "signature-input"}
-        kept = [each for each in headers if each[0].lower() not in own]
-        fields = header_fields([*kept, *added])
-        components = strict_components(
-            method,
-            fields,
-            query is not None,
-            has_content,
-            Component("signature-agent", "sig1"),
-            self._naming.id_header,
+        certificate = self.registry.certificate(did)
+        root = read_root(certificate)
+        if root is None:
+            raise CountersignError("PROTOCOL", "The service issued no certificate.")
+        if root.keyid != self._key.thumbprint:
+            raise CountersignError("UNUSABLE_KEY", f"{did} has another key than this agent.")
+        source = DelegationSource(certificate, None, root.max_depth, root.expires_at, self._key)
+        request = DelegateRequest(public_key, origins, methods, paths, mcp, expires_in_seconds, max_depth)
+        return sign_delegation(source, request, self._now())
+
+    def end_delegations(self) -> DelegationsEnded:
+        """Ends everything that this agent has delegated, at once; the agent itself goes on. Returns when the service has issued a
+        certificate for new delegations.
+
+        :raises CountersignError: ``NO_DID``; ``UNUSABLE_KEY`` if the DID has another key; ``AGENT_NOT_ACTIVE``; ``CONFLICT``;
+            ``RATE_LIMITED``; ``TIMEOUT`` if delegations have ended, but there is no new certificate yet
+        """
+        did = self._require_did()
+        current = self.whoami()
+        if current["publicKey"] != self.public_key:
+            raise CountersignError("UNUSABLE_KEY", f"{did} has another key than this agent.")
+        entry, _ = self._entry_of_certificate(did)
+        sequence, issued_at = int(current["keySequence"]), int(self._now())
+        message = self._key_operation("end-delegations", did, sequence, (self._key.thumbprint, "-"), issued_at)
+        body = {"sequence": sequence, "issuedAt": issued_at, "signature": _base64(self._key.sign(message))}
+        path = f"/api/v1/agent/{quote(did, safe='')}/delegation/end"
+        ended = cast(DelegationsEnded, self.registry.with_did(self.registry.call("POST", path, body)))
+        if ended["endedAt"] is not None:
+            self._wait_for_other_entry(did, entry, ended["endedAt"])
+        return ended
+
+    def _entry_of_certificate(self, did: str) -> Tuple[object, int]:
+        """The status entry that the current certificate names, which every chain under it shares, and its ``iat``."""
+        payload = parse_jws(self.registry.certificate(did), "certificate").payload
+        return payload.get("status"), int(payload["iat"])
+
+    def _wait_for_other_entry(self, did: str, entry: object, ended_at: str) -> None:
+        """One node may be a second behind another, and chains under the certificate that it still hands out are refused."""
+        # `iat` has whole seconds.
+        since = int(datetime.strptime(ended_at, "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=timezone.utc).timestamp())
+        for _ in range(_END_POLLS):
+            current, issued_at = self._entry_of_certificate(did)
+            if current != entry and issued_at >= since:
+                return
+            time.sleep(_END_POLL_SECONDS)
+        raise CountersignError(
+            "TIMEOUT",
+            "All delegations have ended, but the service has issued no certificate for new ones yet. Try to delegate later.",
         )
-        parts = SignedParts(method, parsed.origin, parsed.path, query, fields, has_content)
-        created = int(self._now())
-        params = (
-            f"({' '.join(each.identifier for each in components)})"
-            f";created={created};expires={created + SIGNATURE_LIFETIME}"
-            f";keyid={serialize_string(thumbprint(self._key.public_bytes))}"
-            f';nonce="{nonce or secrets.token_urlsafe(18)}";tag="{TAG}"'
-        )
-        try:
-            base = signature_base(parts, components, params)
-        except StructuredFieldError as cause:
-            raise CountersignError("INVALID_ARGUMENT", f"This request cannot be signed: {cause}.") from cause
-        signature = serialize_member(Item(self._key.sign(base.encode("utf-8"))))
-        return [*added, ("Signature-Input", f"sig1={params}"), ("Signature", f"sig1={signature}")]
 
     def signs_for(self, url: str) -> bool:
         """Whether a URL is at one of the agent's audiences."""
-        match = _ORIGIN.match(url)
-        parsed = parse_url(match.group().lower()) if match else None
-        return parsed is not None and parsed.origin in self._audiences
+        return origin_in(url) in self._audiences
 
     def check_unlisted(self, url: str) -> None:
         """Whether a request that is not signed may be sent.
@@ -375,16 +402,16 @@ class Agent:
         if self._unlisted == "plain":
             return
         match = _ORIGIN.match(url)
-        raise _not_listed(match.group().lower() if match else "this address")
+        raise not_listed(match.group().lower() if match else "this address")
+
+    def renew_after_refusal(self, sent_chain: Optional[str]) -> bool:
+        """After a 401: an agent signs with its key, of which there is no other."""
+        return False
 
     @property
     def id_header(self) -> str:
         """The name of the identification header."""
         return self._naming.id_header
-
-    def _key_set_url(self, did: str) -> str:
-        tail = did[len(self._naming.did_prefix) :]
-        return f"{self.registry.service}/agent/{tail}/jwks.json"
 
     def _answer_to(self, challenge: str) -> Answer:
         try:
@@ -429,7 +456,7 @@ class Agent:
         raise CountersignError("INVALID_ARGUMENT", message)
 
 
-def _not_listed(origin: str) -> CountersignError:
+def not_listed(origin: str) -> CountersignError:
     return CountersignError(
         "WRONG_AUDIENCE",
         f"This agent does not sign for {origin}, which is not one of its audiences. If it is a site that you chose, add it: "
@@ -485,7 +512,14 @@ def _requested_signature(accept_signature: Optional[str]) -> Optional[Mapping[st
     return tagged[0].params if len(tagged) == 1 else None
 
 
-def _audience(text: str) -> str:
+def origin_in(url: str) -> Optional[str]:
+    """The origin of an address in whatever spelling; ``None`` if there is none."""
+    match = _ORIGIN.match(url)
+    parsed = parse_url(match.group().lower()) if match else None
+    return None if parsed is None else parsed.origin
+
+
+def audience_of(text: str) -> str:
     origin = _origin_of(text, "An audience")
     url = parse_url(origin)
     if url is not None and (url.scheme == "https" or is_loopback(url.hostname)):

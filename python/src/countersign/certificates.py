@@ -23,6 +23,7 @@ from ._jws import (
     refuse,
 )
 from ._urls import is_loopback, is_origin, parse_url
+from .delegation import MAX_HOPS
 from .errors import CountersignError
 
 if TYPE_CHECKING:
@@ -70,6 +71,8 @@ class VerifiedCertificate:
     #: The entry of the key in the service's transparency log, by the name of the log and the index; ``None`` if none is named.
     #: Only a proof shows that it is there.
     log: Optional[Tuple[str, int]]
+    #: How many hops a chain of delegations of the agent may have; 0: it may not delegate.
+    max_delegation_depth: int
     #: Unix seconds: what the service knew until then is in the certificate.
     issued_at: int
     #: Unix seconds.
@@ -163,7 +166,21 @@ def verify_certificate(
     if found is None:
         message = f"The status list {uri} is not among status_lists."
         raise CountersignError("ISSUER_UNAVAILABLE", message)
-    listed = _read_status_list(found, issuer, uri, keys, time_now)
+    return _with_status(certificate, _read_status_list(found, issuer, uri, keys, time_now))
+
+
+def verify_with_keys(token: str, issuer: str, keys: Keys, now: float) -> VerifiedCertificate:
+    """As :func:`verify_certificate` with the keys of its issuer, without the status."""
+    jws = parse_jws(token, "certificate")
+    if jws.payload.get("iss") != issuer:
+        refuse("certificate", "is not of an issuer that you trust.")
+    assert_signed(jws, _CERTIFICATE, "certificate", keys, now)
+    return _certificate_of(issuer, jws)
+
+
+def _with_status(certificate: VerifiedCertificate, listed: "_StatusList") -> VerifiedCertificate:
+    """:raises CountersignError: ``CERTIFICATE_REVOKED``, ``CERTIFICATE_SUSPENDED``"""
+    idx = certificate.status_list[1]
     # What the draft does not assign, or the list does not have, is invalid.
     value = listed.entries[idx >> 2] >> (idx & 3) * 2 & 3 if idx >> 2 < len(listed.entries) else 1
     if value == 2:
@@ -223,7 +240,7 @@ def verify_staple(
 def _verified(
     token: str, typ: str, what: str, issuers: Mapping[str, KeySet], now: float
 ) -> Tuple[str, Keys, Jws]:
-    trusted = {_issuer_origin(issuer): read_key_set(keys) for issuer, keys in issuers.items()}
+    trusted = {issuer_origin(issuer): read_key_set(keys) for issuer, keys in issuers.items()}
     jws = parse_jws(token, what)
     issuer = jws.payload.get("iss")
     if not isinstance(issuer, str) or issuer not in trusted:
@@ -255,6 +272,7 @@ def _certificate_of(issuer: str, jws: Jws) -> VerifiedCertificate:
         and _is_integer(claims.get("keySequence"), 1, 2_147_483_647)
         and _is_timestamp(claims.get("keyChangedAt"))
         and ("log" not in claims or _is_logged_key(claims["log"]))
+        and ("maxDelegationDepth" not in claims or _is_integer(claims["maxDelegationDepth"], 1, MAX_HOPS))
     ):
         refuse("certificate", "has other claims than it should have.")
     if claims["vct"] != f"{issuer}/credentials/agent-certificate":
@@ -278,6 +296,7 @@ def _certificate_of(issuer: str, jws: Jws) -> VerifiedCertificate:
         policy_version=int(claims["policyVersion"]),
         did_web=claims["did_web"],
         log=(str(claims["log"]["origin"]), int(claims["log"]["index"])) if "log" in claims else None,
+        max_delegation_depth=int(claims.get("maxDelegationDepth", 0)),
         issued_at=int(claims["iat"]),
         expires_at=int(claims["exp"]),
         status_list=(str(uri), int(status["idx"])),
@@ -293,6 +312,10 @@ class _StatusList(NamedTuple):
     issued_at: float
     #: The epoch and the number of its position in the feed; ``None`` if it names none.
     feed: Optional[Tuple[str, int]]
+    #: How long it may be used, in seconds; 0: no longer than it takes.
+    ttl: float
+    #: Unix seconds.
+    expires_at: float
 
 
 def _read_status_list(token: str, issuer: str, uri: str, keys: Keys, now: float) -> _StatusList:
@@ -314,7 +337,7 @@ def _read_status_list(token: str, issuer: str, uri: str, keys: Keys, now: float)
         refuse(what, "has a wrong ttl.")
     if "feed" in claims and _feed_in(claims) is None:
         refuse(what, "has a wrong feed.")
-    return _StatusList(entries, float(claims["iat"]), _feed_in(claims))
+    return _StatusList(entries, float(claims["iat"]), _feed_in(claims), float(ttl), float(claims["exp"]))
 
 
 def _feed_in(claims: Mapping[str, Any]) -> Optional[Tuple[str, int]]:
@@ -337,7 +360,11 @@ def _inflated(lst: object) -> Optional[bytes]:
     return entries if is_whole else None
 
 
-def _issuer_origin(issuer: str) -> str:
+def issuer_origin(issuer: str) -> str:
+    """The canonical origin of an issuer.
+
+    :raises CountersignError: ``INVALID_ARGUMENT`` unless it is an https origin, or http on loopback
+    """
     origin = issuer[:-1] if issuer.endswith("/") else issuer
     url = parse_url(origin) if is_origin(origin) else None
     if url is not None and (url.scheme == "https" or is_loopback(url.hostname)):

@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import List, Optional, Sequence, Tuple
 
+from ._chains import accepts_chain
+from .delegation import Delegation
 from .policy import Rules
 from .verification import SignatureResult
 
@@ -39,10 +41,13 @@ class AgentData:
 class Caller:
     """Whom a request identifies.
 
-    :ivar kind: ``none``, ``unreadable``, ``conflict``, ``signature-invalid``, ``session-ended``, ``directory`` or ``named``
+    :ivar kind: ``none``, ``unreadable``, ``conflict``, ``signature-invalid``, ``session-ended``, ``directory`` or ``named``; of a chain of
+        delegations ``certificate-invalid``, ``certificate-replaced``, ``delegation-refused``, ``delegation-limit``, or
+        ``delegation-unproven`` if its signature could not be verified
     :ivar proof: ``signature``, ``session``, or ``none`` for the identification header alone, which is never a proof
     :ivar url: of a directory
     :ivar key_sequence: of a session: the number of the key with which the agent signed in
+    :ivar delegation: the proven chain of a delegate of this agent; ``None`` for the agent itself
     """
 
     kind: str
@@ -51,6 +56,7 @@ class Caller:
     status: int = 401
     key_sequence: Optional[int] = None
     url: Optional[str] = None
+    delegation: Optional[Delegation] = None
 
 
 @dataclass(frozen=True)
@@ -77,6 +83,20 @@ class Refusal:
 
 
 @dataclass(frozen=True)
+class Delegate:
+    """A key that an agent has delegated to. It has no DID of its own.
+
+    :ivar keyid: the JWK thumbprint of the key
+    :ivar depth: how many delegations lead from the agent to it: 1 to 3
+    :ivar expires_at: when its delegation expires, in Unix seconds
+    """
+
+    keyid: str
+    depth: int
+    expires_at: int
+
+
+@dataclass(frozen=True)
 class Decision:
     """A decision with its reasons. If ``proof`` is ``none``, the data describes the agent that the caller claims to be.
 
@@ -87,6 +107,7 @@ class Decision:
     :ivar source: where the data comes from: ``service``, ``cache``, or ``stale`` if the service is unreachable
     :ivar status_age_seconds: how old the status is at most
     :ivar directory: the directory of the policy whose key signed the request. Such a caller is no agent of the service
+    :ivar delegation: the delegate of the agent that signed the request; ``None`` if the agent itself did, or nobody has proved anything
     """
 
     action: str
@@ -106,6 +127,7 @@ class Decision:
     proof: str = "none"
     signature: Optional[SignatureResult] = None
     directory: Optional[str] = None
+    delegation: Optional[Delegate] = None
 
     @property
     def proof_of_possession(self) -> bool:
@@ -135,13 +157,35 @@ _CODES = {
     503: "UNAVAILABLE",
 }
 _STRICTNESS = {"allow": 0, "flag": 1, "limit": 2, "deny": 3}
-_NEEDS_PROOF = ("no-identification", "proof-required")
+_NEEDS_PROOF = ("no-identification", "proof-required", "delegation-unproven")
+
+
+# Status and message of what is wrong with a chain of delegations.
+_CHAIN_MESSAGES = {
+    "certificate-invalid": (
+        401,
+        "The certificate in the request is not one of a trusted issuer for the key that signed the request.",
+    ),
+    "certificate-replaced": (
+        401,
+        "The certificate in the request was replaced or revoked. Get a new one from its issuer.",
+    ),
+    "delegation-refused": (
+        403,
+        "This site does not accept this delegated key. Let the agent itself sign the request.",
+    ),
+    "delegation-limit": (403, "The request is outside the limits of the delegation."),
+    "delegation-unproven": (
+        401,
+        "The request has a chain of delegations, which counts only with a verified signature.",
+    ),
+}
 
 
 def decide(rules: Rules, header: str, caller: Caller, result: Optional[LookupResult]) -> Verdict:
     """Evaluates the rules.
 
-    The order: identification, deny list, reachability of the service, existence of the agent, status, proof of possession,
+    The order: identification, deny list, delegation, reachability of the service, existence of the agent, status, proof of possession,
     age of the key, allow list, grade, level.
 
     :param header: the name of the identification header, for messages
@@ -161,6 +205,9 @@ def decide(rules: Rules, header: str, caller: Caller, result: Optional[LookupRes
     if caller.kind == "session-ended":
         message = "The session has ended because the agent has changed its key. Sign in again."
         return _deny(_custom_refusal(rules, 401), [Reason("session-ended", message)])
+    if caller.kind in _CHAIN_MESSAGES:
+        status, message = _CHAIN_MESSAGES[caller.kind]
+        return _deny(_custom_refusal(rules, status), [Reason(caller.kind, message)])
     if caller.kind == "conflict":
         message = f"The {header} header, the session and the signature must name the same agent."
         return _by_level(rules, "unknown", 401, [Reason("identification-conflict", message)])
@@ -172,6 +219,10 @@ def decide(rules: Rules, header: str, caller: Caller, result: Optional[LookupRes
     if caller.did in rules.deny:
         reasons = [Reason("deny-list", "This agent is on the deny list."), proof]
         return _deny(_custom_refusal(rules, 403), reasons)
+    chain, accepted = caller.delegation, rules.delegation
+    if chain is not None and (accepted is None or not accepts_chain(accepted, chain.hops)):
+        status, message = _CHAIN_MESSAGES["delegation-refused"]
+        return _deny(_custom_refusal(rules, status), [Reason("delegation-refused", message), proof])
     if result is not None and result.answered:
         return _decide_for_agent(rules, proven, result.agent, [proof])
     age = None if result is None else result.age_seconds
@@ -188,10 +239,14 @@ def decide(rules: Rules, header: str, caller: Caller, result: Optional[LookupRes
     return _unreachable(rules, [Reason("service-unreachable", message), proof])
 
 
-def failure_verdict(rules: Rules) -> Verdict:
-    """The verdict if the gateway itself fails: that for an unreachable service without a cached response."""
+def failure_verdict(rules: Rules, with_chain: bool) -> Verdict:
+    """The verdict if the gateway itself fails: that for an unreachable service without a cached response.
+
+    :param with_chain: the request has a chain of delegations, which no rule rescues
+    """
     message = "The gateway failed to decide. Try again later."
-    return _unreachable(rules, [Reason("gateway-failed", message)])
+    reasons = [Reason("gateway-failed", message)]
+    return _deny(refusal_of(503, 5), reasons) if with_chain else _unreachable(rules, reasons)
 
 
 def strictest(verdicts: Sequence[Verdict]) -> Verdict:
@@ -286,7 +341,15 @@ def decision_of(
         status_age_seconds=status_age_seconds if stale_seconds is None else stale_seconds,
         proof=caller.proof if named else "none",
         directory=caller.url if caller.kind == "directory" else None,
+        delegation=_delegate_of(caller.delegation) if named else None,
     )
+
+
+def _delegate_of(delegation: Optional[Delegation]) -> Optional[Delegate]:
+    """``delegation``: proven."""
+    if delegation is None or delegation.keyid is None:
+        return None
+    return Delegate(delegation.keyid, delegation.depth, delegation.hops[-1].expires_at)
 
 
 def _decide_for_agent(

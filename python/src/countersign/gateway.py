@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 from ._agent_cache import AgentCache
 from ._bounded_map import BoundedMap
+from ._chains import ProvenChains, is_chain
 from ._http import (
     Component,
     HeaderFields,
@@ -24,6 +25,7 @@ from ._http import (
     read_authority,
     strict_components,
 )
+from ._roots import certificate_status, key_sequence_of
 from ._structured_fields import StructuredFieldError
 from ._token_buckets import TokenBuckets, address_key
 from ._urls import is_canonical_path, is_origin
@@ -41,6 +43,7 @@ from .decision import (
     strictest,
     with_unverified_signature,
 )
+from .delegation import MAX_DELEGATION_SECONDS, MAX_HOPS, Delegation, DelegationPolicy, DelegationRoot
 from .directories import FetchKeySet, KeyDirectories
 from .nonces import MemoryNonceStore, NonceStore, UsedNonce, challenge_of
 from .policy import Policy, PolicyError, Rules, read_policy
@@ -108,6 +111,7 @@ class Gate:
         self._buckets = TokenBuckets(self.policy.limit_requests, self.policy.limit_seconds)
         self._sign_in_buckets = TokenBuckets(self.policy.limit_requests, self.policy.limit_seconds)
         self._refreshed_at: "BoundedMap[str, float]" = BoundedMap(_MAX_AGENTS)
+        self._proven_chains = ProvenChains()
 
     def decide(self, request: RawRequest, address: Optional[str] = None) -> Decision:
         """Decides on a request. Never raises: if the gateway itself fails, the policy's rule for an unreachable service
@@ -119,7 +123,8 @@ class Gate:
         try:
             return self._decide(request, rules, address)
         except Exception:  # Whatever fails here must not let a request through.
-            verdict = strictest([failure_verdict(each) for each in rules])
+            is_delegated = self._carries_chain(header_fields(request.headers))
+            verdict = strictest([failure_verdict(each, is_delegated) for each in rules])
             return decision_of(self.policy.mode, Caller("none"), verdict, None)
 
     def is_sign_in(self, request: RawRequest) -> bool:
@@ -191,6 +196,7 @@ class Gate:
             "Issuer": None if decision.status is None else decision.issuer,
             "Content-Digest": signature.content_digest if signature is not None and is_signed else None,
             "Directory": decision.directory,
+            "Delegate": None if decision.delegation is None else decision.delegation.keyid,
         }
         return [
             (self.naming.forwarded_header(name), value)
@@ -300,8 +306,7 @@ class Gate:
             return self._decide_unsigned(request, rules, address, session)
         if not self.audiences:
             unverified = SignatureResult(verdict="unverified", reason="no-audience", status=401)
-            decision = self._decide_unsigned(request, rules, address, session)
-            return with_unverified_signature(decision, unverified, None)
+            return self._decide_unverified(request, rules, address, session, unverified, None)
         return self._decide_signed(request, rules, address, session)
 
     def _session_of(self, request: RawRequest, fields: HeaderFields) -> Optional[Caller]:
@@ -363,20 +368,25 @@ class Gate:
                 return SigningKey(data.public_key, did)
             return "unknown-key" if lookup.answered else "directory-unavailable"
 
+        def find_root(root: DelegationRoot) -> Union[SigningKey, str]:
+            return self._find_root(root, found)
+
         def rules_of(agent: SignatureAgent) -> Optional[SignatureRules]:
             directory = directories.find(agent)
             return None if directory is None else directory.rules
 
-        def signer_of(did: Optional[str], agent: Optional[SignatureAgent]) -> Caller:
+        def signer_of(
+            did: Optional[str], agent: Optional[SignatureAgent], delegation: Optional[Delegation]
+        ) -> Caller:
             if did is not None:
-                return Caller("named", did, "signature")
+                return Caller("named", did, "signature", delegation=delegation)
             directory = None if agent is None else directories.find(agent)
             return Caller("directory", url=None if directory is None else directory.url)
 
         def admits(key: SigningKey, agent: SignatureAgent) -> bool:
             shadow = self.policy.mode == "shadow"
             lookup = found[-1][0] if found else None
-            signer = signer_of(key.did, agent)
+            signer = signer_of(key.did, agent, key.delegation)
             return shadow or self._verdict(rules, signer, lookup).action != "deny"
 
         nonces = _Recorder(self._nonces)
@@ -388,10 +398,13 @@ class Gate:
             rules_of=rules_of,
             admit=admits,
             now=self._wall_clock,
+            delegation=_EVERY_CHAIN,
+            find_root=find_root,
+            proven=self._proven_chains,
         )
         result = verifier.verify(request)
         if result.verdict == "verified" or result.reason == "not-admitted":
-            signer = signer_of(result.did, result.signature_agent)
+            signer = signer_of(result.did, result.signature_agent, result.delegation)
             if session is not None and session.did != signer.did:
                 decision = self._evaluate(rules, Caller("conflict"), None, None)
             elif not found:
@@ -400,13 +413,57 @@ class Gate:
                 lookup, answered_by = found[-1]
                 source = answered_by if lookup.answered else None
                 decision = self._evaluate(rules, signer, lookup, source)
+            if result.reason == "not-admitted" and decision.reasons[0].code == "delegation-refused":
+                result = replace(result, reason="delegation-refused")
             return self._limited(replace(decision, signature=result), address)
         if result.verdict == "unverified":
+            retry_after = nonces.retry_after_seconds()
+            return self._decide_unverified(request, rules, address, session, result, retry_after)
+        return replace(self._evaluate(rules, _refused_caller(result), None, None), signature=result)
+
+    def _decide_unverified(
+        self,
+        request: RawRequest,
+        rules: List[Rules],
+        address: Optional[str],
+        session: Optional[Caller],
+        result: SignatureResult,
+        retry_after_seconds: Optional[int],
+    ) -> Decision:
+        # A chain counts only with the signature: without it, neither a session nor the header admits the request.
+        if self._carries_chain(header_fields(request.headers)):
+            decision = self._evaluate(rules, Caller("delegation-unproven"), None, None)
+        else:
             decision = self._decide_unsigned(request, rules, address, session)
-            return with_unverified_signature(decision, result, nonces.retry_after_seconds())
-        status = result.status if result.status in (400, 403) else 401
-        caller = Caller("signature-invalid", status=status)
-        return replace(self._evaluate(rules, caller, None, None), signature=result)
+        return with_unverified_signature(decision, result, retry_after_seconds)
+
+    def _carries_chain(self, fields: HeaderFields) -> bool:
+        certificate = field_value(fields, f"{self.naming.id_header.lower()}-certificate")
+        return certificate is not None and is_chain(certificate)
+
+    def _find_root(self, root: DelegationRoot, found: List[Tuple[LookupResult, str]]) -> Union[SigningKey, str]:
+        """The agent's key at the root of a chain, whose certificate counts only with a current status: the service has to be reachable."""
+        did = self.naming.did_of_key_set(self._issuer, root.signature_agent.url)
+        if did is None:
+            return "untrusted-agent"
+        max_age, now = self.policy.cache_seconds, self._wall_clock
+        status = certificate_status(self.registry, root, did, max_age, self._issuer, now)
+        if status not in ("active", "suspended"):
+            return status
+        lookup, source = self._lookup_key(did, root.keyid)
+        data = lookup.agent
+        # An older response does not rescue a chain, whatever the policy has for an unreachable service.
+        if not lookup.answered:
+            return "directory-unavailable"
+        if data is None:
+            return "unknown-key"
+        if data.public_key is None or (data.keyid, data.key_sequence) != (root.keyid, key_sequence_of(root)):
+            return "delegation-ended"
+        is_suspended = status == "suspended" and data.status == "active"
+        current = replace(data, status=status, verified=False) if is_suspended else data
+        found.append((replace(lookup, agent=current), source))
+        # No status: the policy decides on it.
+        return SigningKey(data.public_key, did)
 
     def _lookup_key(self, did: str, keyid: str) -> Tuple[LookupResult, str]:
         cached = self._agents.get_fresh(did)
@@ -462,6 +519,21 @@ class Gate:
         nonce = None if is_safe_method(request.method) else challenge_of(self._nonces)
         with_nonce = "" if nonce is None else f';nonce="{nonce}"'
         return f'sig1=({identifiers});created;expires{with_nonce};tag="web-bot-auth"'
+
+
+#: What the verifier accepts. Which chains a site accepts, its rules decide afterwards.
+_EVERY_CHAIN = DelegationPolicy(MAX_HOPS, MAX_DELEGATION_SECONDS, True)
+
+
+def _refused_caller(result: SignatureResult) -> Caller:
+    reason = result.reason
+    if reason in ("delegation-refused", "delegation-limit"):
+        return Caller(reason)
+    if reason == "delegation-ended":
+        return Caller("certificate-replaced")
+    if result.delegation is not None and result.delegation.fault == "root":
+        return Caller("certificate-invalid")
+    return Caller("signature-invalid", status=result.status if result.status in (400, 403) else 401)
 
 
 #: Reasons whose refusal asks for a signature, besides status 401.

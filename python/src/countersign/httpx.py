@@ -9,8 +9,7 @@ from typing import Optional
 import anyio.to_thread
 import httpx
 
-from ._sending import MAX_RETRY_AFTER, Again, again_after
-from .agent import Agent
+from ._sending import MAX_RETRY_AFTER, Again, SigningAgent, again_after
 
 
 class SigningTransport(httpx.BaseTransport):
@@ -24,7 +23,7 @@ class SigningTransport(httpx.BaseTransport):
 
     def __init__(
         self,
-        agent: Agent,
+        agent: SigningAgent,
         transport: Optional[httpx.BaseTransport] = None,
         max_retry_after: float = MAX_RETRY_AFTER,
     ) -> None:
@@ -34,8 +33,9 @@ class SigningTransport(httpx.BaseTransport):
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         request.read()
-        response = self._transport.handle_request(_signed(self._agent, request, None))
-        again = _again(self._agent, request, response, self._max_retry_after)
+        signed = _signed(self._agent, request, None)
+        response = self._transport.handle_request(signed)
+        again = _again(self._agent, signed, response, self._max_retry_after)
         if again is None:
             return response
         response.close()
@@ -51,7 +51,7 @@ class AsyncSigningTransport(httpx.AsyncBaseTransport):
 
     def __init__(
         self,
-        agent: Agent,
+        agent: SigningAgent,
         transport: Optional[httpx.AsyncBaseTransport] = None,
         max_retry_after: float = MAX_RETRY_AFTER,
     ) -> None:
@@ -62,14 +62,16 @@ class AsyncSigningTransport(httpx.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         await request.aread()
         if self._agent.signs_for(str(request.url)):
-            # It may ask the service, which would block the event loop.
+            # It may ask the service or for a chain, which would block the event loop.
             await anyio.to_thread.run_sync(self._agent.own_did)
-        response = await self._transport.handle_async_request(_signed(self._agent, request, None))
-        again = _again(self._agent, request, response, self._max_retry_after)
+        signed = _signed(self._agent, request, None)
+        response = await self._transport.handle_async_request(signed)
+        again = _again(self._agent, signed, response, self._max_retry_after)
         if again is None:
             return response
         await response.aclose()
         await anyio.sleep(again.wait)
+        await anyio.to_thread.run_sync(self._agent.own_did)
         return await self._transport.handle_async_request(_signed(self._agent, request, again.nonce))
 
     async def aclose(self) -> None:
@@ -77,12 +79,13 @@ class AsyncSigningTransport(httpx.AsyncBaseTransport):
 
 
 def _again(
-    agent: Agent, request: httpx.Request, response: httpx.Response, max_retry_after: float
+    agent: SigningAgent, request: httpx.Request, response: httpx.Response, max_retry_after: float
 ) -> Optional[Again]:
-    return again_after(agent, str(request.url), response.status_code, response.headers, max_retry_after)
+    url, status = str(request.url), response.status_code
+    return again_after(agent, url, request.headers, status, response.headers, max_retry_after)
 
 
-def _signed(agent: Agent, request: httpx.Request, nonce: Optional[str]) -> httpx.Request:
+def _signed(agent: SigningAgent, request: httpx.Request, nonce: Optional[str]) -> httpx.Request:
     """A copy: httpx makes redirects from the original, so they carry no signature of this request."""
     headers = httpx.Headers(request.headers)
     url = str(request.url)

@@ -4,25 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-import unicodedata
 from dataclasses import dataclass, field
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
-from urllib.parse import unquote_to_bytes
 
 from ._naming import Naming
+from ._paths import comparable_path
+from .delegation import MAX_DELEGATION_SECONDS, MAX_HOPS, DelegationPolicy
 from .directories import Directory, directory_url
 from .verification import MAX_DIRECTORY_LIFETIME
 
 LEVELS = ("none", "unknown", "directory", "unverified", "verified")
 
-# Whatever servers read differently: parts of paths that they resolve, merge or cut off, characters that no URL may contain,
-# and encoded characters that need no encoding or separate parts of a URL.
-_AMBIGUOUS = re.compile(
-    r"^(?!/)|//|/\.{1,2}(?:/|$)|[^\x21-\x7e]|[\\;#?]"
-    r"|%(?!2[02]|3[ce]|5[bde]|60|7[bcd]|[89a-f][0-9a-f])",
-    # Without ASCII, letters beyond it such as U+017F would count as the ASCII letter that they fold to.
-    re.IGNORECASE | re.ASCII,
-)
 _AMBIGUOUS_METHOD = re.compile("[^A-Z-]")
 _PROVIDER = re.compile(r"[\x21-\x7e]{1,64}")
 _ROUTE_PATH = re.compile(r"/[^\s?#*]*")
@@ -49,6 +41,7 @@ class Rules:
     identity_methods: Optional[Tuple[str, ...]] = None
     allow: Tuple[str, ...] = ()
     deny: Tuple[str, ...] = ()
+    delegation: Optional[DelegationPolicy] = None
     require_proof: bool = False
     refusal_status: Optional[int] = None
     refusal_message: Optional[str] = None
@@ -90,7 +83,7 @@ class Policy:
         """
         if not self.routes:
             return [self.rules]
-        path = _comparable_path(target.partition("?")[0])
+        path = comparable_path(target.partition("?")[0])
         if path is None or _AMBIGUOUS_METHOD.search(method):
             return self.all_rules
         for route in self.routes:
@@ -142,6 +135,7 @@ class _Reader:
         "identityMethods",
         "allow",
         "deny",
+        "delegation",
         "requireProof",
         "refusal",
         "unreachable",
@@ -252,6 +246,9 @@ class _Reader:
                 )
         allow = self._dids(given, place, "allow", defaults.allow)
         deny = self._dids(given, place, "deny", defaults.deny)
+        delegation = defaults.delegation
+        if "delegation" in given:
+            delegation = self._delegation(given["delegation"], f"{place}.delegation")
         require_proof = self._boolean(given, place, "requireProof", defaults.require_proof)
         refusal = defaults.refusal_status, defaults.refusal_message
         if "refusal" in given:
@@ -265,6 +262,7 @@ class _Reader:
             identity_methods=methods,
             allow=allow,
             deny=deny,
+            delegation=delegation,
             require_proof=require_proof,
             refusal_status=refusal[0],
             refusal_message=refusal[1],
@@ -294,6 +292,14 @@ class _Reader:
             lambda each: isinstance(each, str) and self._naming.tail_of(each) is not None,
         )
         return tuple(self._naming.did_of(self._naming.tail_of(each) or "") for each in texts)
+
+    def _delegation(self, value: Any, place: str) -> Optional[DelegationPolicy]:
+        if value is None:
+            return None
+        given = self._record(value, place, ("maxDepth", "maxSeconds", "mcp"))
+        max_depth = self._integer(given, place, "maxDepth", MAX_HOPS, 1)
+        max_seconds = self._integer(given, place, "maxSeconds", MAX_DELEGATION_SECONDS, 3_600)
+        return DelegationPolicy(max_depth, max_seconds, self._boolean(given, place, "mcp", False))
 
     def _refusal(self, value: Any, place: str) -> Tuple[Optional[int], Optional[str]]:
         if value is None:
@@ -344,6 +350,14 @@ class _Reader:
         if _is_number(value) and least <= value <= most:
             return float(value)
         self.mistakes.append(f"{place}.{name} must be a number from {least} to {most}")
+        return default
+
+    def _integer(self, given: Mapping[str, Any], place: str, name: str, most: int, default: int) -> int:
+        value = given.get(name, default)
+        # In JSON, `1.0` is an integer too.
+        if _is_number(value) and 1 <= value <= most and value == int(value):
+            return int(value)
+        self.mistakes.append(f"{place}.{name} must be an integer from 1 to {most}")
         return default
 
     def _list(
@@ -399,27 +413,12 @@ def _is_message(value: Any) -> bool:
 
 def _is_route_path(path: str) -> bool:
     base = path[:-1] if path.endswith("/*") else path
-    return _ROUTE_PATH.fullmatch(base) is not None and _comparable_path(path) is not None
-
-
-def _comparable_path(path: str) -> Optional[str]:
-    """The form in which paths are compared: without encodings, in lower case, because many routers ignore letter case.
-
-    :returns: ``None`` if servers may interpret the path differently
-    """
-    if _AMBIGUOUS.search(path):
-        return None
-    if "%" not in path:
-        return path.lower()
-    try:
-        return unicodedata.normalize("NFC", unquote_to_bytes(path).decode("utf-8")).lower()
-    except UnicodeDecodeError:
-        return None
+    return _ROUTE_PATH.fullmatch(base) is not None and comparable_path(path) is not None
 
 
 def _matches(pattern: str, path: str) -> bool:
     """Whether a comparable path is one of a route. Ignores a slash at the end, because many servers do."""
-    comparable = _comparable_path(pattern) or pattern
+    comparable = comparable_path(pattern) or pattern
     if not comparable.endswith("*"):
         bare = comparable[:-1] if len(comparable) > 1 and comparable.endswith("/") else comparable
         return path in (bare, f"{bare}/")

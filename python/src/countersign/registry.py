@@ -5,14 +5,19 @@ from __future__ import annotations
 import json
 import re
 import socket
+import time
 import urllib.error
 import urllib.request
-from typing import Any, Dict, Mapping, Optional, Tuple, cast
+from typing import Any, Callable, Dict, Mapping, Optional, Tuple, cast
 from urllib.parse import quote
 
 from ._bounded_map import BoundedMap
+from ._chains import ProvenChains
+from ._issuer_data import IssuerData
+from ._jws import parse_jws
 from ._naming import Naming
 from ._urls import is_origin
+from .certificates import VerifiedCertificate, _with_status, verify_with_keys
 from .errors import CountersignError
 from .results import AgentKeys, AgentObject, Card, Grade, Lookup, Verification
 
@@ -51,6 +56,8 @@ class Registry:
             raise CountersignError("INVALID_ARGUMENT", f"naming: {cause}.") from cause
         self.timeout = timeout
         self._key_sequences: "BoundedMap[str, int]" = BoundedMap(_MAX_AGENTS)
+        self._issuer_data = IssuerData(lambda path, accept: self._send("GET", path, accept)[0])
+        self.proven_chains = ProvenChains()
 
     def lookup(self, agent: str) -> Lookup:
         """The certificate of an agent and how its owner is verified (contract 4.1).
@@ -84,6 +91,30 @@ class Registry:
         if _JWT.fullmatch(text) is None:
             raise CountersignError("PROTOCOL", "The response is not that of a Countersign service.", status)
         return text
+
+    def verify_certificate(
+        self,
+        token: str,
+        max_age_seconds: Optional[float] = None,
+        issuer: Optional[str] = None,
+        now: Callable[[], float] = time.time,
+    ) -> VerifiedCertificate:
+        """Verifies a certificate of this service that somebody has sent, with keys that are at most a minute old. Certificates are
+        public: one proves nothing about who sends it.
+
+        :param max_age_seconds: how old the status list may be; a shared cache in front of the service adds its own time. By default
+            what the list says
+        :param issuer: the public address of the service, if this object uses an internal one
+        :param now: the clock, in Unix seconds
+        :raises CountersignError: ``INVALID_TOKEN``, ``CERTIFICATE_REVOKED``, ``CERTIFICATE_SUSPENDED``; ``ISSUER_UNAVAILABLE``
+        """
+        origin = issuer or self.service
+        jws = parse_jws(token, "certificate")
+        # Nothing is fetched for a token that is refused anyway.
+        keys = {} if jws.payload.get("iss") != origin else self._issuer_data.keys(jws.kid)
+        certificate = verify_with_keys(token, origin, keys, now())
+        uri = certificate.status_list[0]
+        return _with_status(certificate, self._issuer_data.status_list(origin, uri, max_age_seconds, now()))
 
     def verify(
         self, public_key: str, challenge: str, signature: str, did: Optional[str] = None

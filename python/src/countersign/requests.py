@@ -8,12 +8,11 @@ from typing import Any, Optional, Union
 import requests
 from requests.adapters import HTTPAdapter
 
-from ._sending import MAX_RETRY_AFTER, again_after
-from .agent import Agent
+from ._sending import MAX_RETRY_AFTER, SigningAgent, again_after
 from .errors import CountersignError
 
 
-def signing_session(agent: Agent, **settings: Any) -> requests.Session:
+def signing_session(agent: SigningAgent, **settings: Any) -> requests.Session:
     """A session that signs its requests: a ``SigningAdapter`` at ``https://`` and, for audiences on loopback, at ``http://``.
 
     :param settings: those of ``SigningAdapter``
@@ -36,16 +35,22 @@ class SigningAdapter(HTTPAdapter):
     :param max_retry_after: the longest such wait, in seconds; if the site asks for more, you get its 503
     """
 
-    def __init__(self, agent: Agent, max_retry_after: float = MAX_RETRY_AFTER, **settings: Any) -> None:
+    def __init__(self, agent: SigningAgent, max_retry_after: float = MAX_RETRY_AFTER, **settings: Any) -> None:
         self._agent = agent
         self._max_retry_after = max_retry_after
         super().__init__(**settings)
 
     def send(self, request: requests.PreparedRequest, *args: Any, **named: Any) -> requests.Response:
         # A copy: requests makes redirects from the original, so they carry no signature of this request.
-        response = super().send(self._signed(request.copy(), None), *args, **named)
+        signed = self._signed(request.copy(), None)
+        response = super().send(signed, *args, **named)
         again = again_after(
-            self._agent, request.url or "", response.status_code, response.headers, self._max_retry_after
+            self._agent,
+            request.url or "",
+            signed.headers,
+            response.status_code,
+            response.headers,
+            self._max_retry_after,
         )
         if again is None:
             return response

@@ -223,6 +223,14 @@ class AgentKeys(TypedDict):
     renouncing: Optional[Renouncing]
 
 
+class DelegationsEnded(TypedDict):
+    """``endedAt``: every chain under a certificate from before this time is refused; ``None``: the agent may not delegate, so nothing
+    ended."""
+
+    did: str
+    endedAt: Optional[str]
+
+
 __all__ = [
     "AgentKeys",
     "AgentLinks",
@@ -232,6 +240,7 @@ __all__ = [
     "CardVerification",
     "Certificate",
     "ChannelEvidence",
+    "DelegationsEnded",
     "Grade",
     "GradeEvidence",
     "GradePoints",

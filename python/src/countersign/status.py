@@ -19,7 +19,7 @@ from ._status_lists import StatusLists
 from .certificates import (
     VerifiedCertificate,
     VerifiedStaple,
-    _issuer_origin,
+    issuer_origin,
     _read_status_list,
     verify_certificate,
     verify_staple,
@@ -77,7 +77,7 @@ class StatusFollower:
         clock: Callable[[], float] = time.time,
         elapsed: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.issuer = _issuer_origin(issuer)
+        self.issuer = issuer_origin(issuer)
         self.max_stale_seconds = max_stale_seconds
         self.timeout = timeout
         self._pinned: Optional[Keys] = None if key_set is None else read_key_set(key_set)

@@ -8,6 +8,16 @@ import time
 from dataclasses import dataclass, replace
 from typing import Callable, List, Optional, Sequence, Union
 
+from ._chains import (
+    Chain,
+    ProvenChains,
+    UnreadableChain,
+    chain_fault,
+    chain_refusal,
+    delegation_of,
+    is_chain,
+    read_chain,
+)
 from ._ed25519 import base64url, is_signature, thumbprint
 from ._http import (
     TAG,
@@ -30,6 +40,7 @@ from ._http import (
     singleton_headers,
     strict_components,
 )
+from ._limits import is_within_limits
 from ._naming import Naming
 from ._structured_fields import (
     Date,
@@ -42,6 +53,7 @@ from ._structured_fields import (
     serialize_member,
 )
 from ._urls import is_loopback, is_origin, parse_url
+from .delegation import Delegation, DelegationLimits, DelegationPolicy, DelegationRoot
 from .nonces import NonceStore, UsedNonce
 
 #: How far ahead of this clock a signature may have been made, in seconds.
@@ -82,6 +94,10 @@ _MEANINGS = {
     "expired": ("invalid", 401),
     "lifetime": ("invalid", 401),
     "test-key": ("invalid", 401),
+    "delegation-refused": ("invalid", 403),
+    "delegation-invalid": ("invalid", 401),
+    "delegation-expired": ("invalid", 401),
+    "delegation-ended": ("invalid", 401),
     "untrusted-agent": ("unverified", 401),
     "unknown-key": ("unverified", 401),
     "directory-unavailable": ("unverified", 503),
@@ -90,6 +106,7 @@ _MEANINGS = {
     "identification-mismatch": ("invalid", 401),
     "suspended": ("invalid", 403),
     "revoked": ("invalid", 403),
+    "delegation-limit": ("invalid", 403),
     "not-admitted": ("invalid", 403),
     "nonce": ("invalid", 401),
     "replay": ("invalid", 401),
@@ -101,11 +118,16 @@ _MEANINGS = {
 
 @dataclass(frozen=True)
 class SigningKey:
-    """A key that was found. ``did`` and ``status`` are ``None`` for keys that no Countersign service vouches for."""
+    """A key that was found. ``did`` and ``status`` are ``None`` for keys that no Countersign service vouches for.
+
+    :ivar delegation: for ``admit``: the chain with which the request was sent. Then the key is that of the delegate, and DID and status
+        are those of the agent
+    """
 
     public_key: bytes
     did: Optional[str] = None
     status: Optional[str] = None
+    delegation: Optional[Delegation] = None
 
 
 @dataclass(frozen=True)
@@ -126,6 +148,11 @@ _AGENT_RULES = SignatureRules()
 #: Finds the key of a signature, or says why not: ``untrusted-agent``, ``unknown-key`` or ``directory-unavailable``.
 KeyLookup = Callable[[SignatureAgent, str], Union[SigningKey, str]]
 
+#: Verifies the certificate at the root of a chain and its status: returns the key in the certificate with DID and status of the agent, or
+#: says why not: as ``KeyLookup``, ``delegation-invalid`` if the certificate is not one of this agent, or ``delegation-ended`` if it was
+#: replaced or revoked, or the agent has another key.
+RootLookup = Callable[[DelegationRoot], Union[SigningKey, str]]
+
 
 @dataclass(frozen=True)
 class SignatureResult:
@@ -141,6 +168,8 @@ class SignatureResult:
     :ivar replay: ``checked`` or ``unchecked``
     :ivar digest: ``checked``, ``unchecked`` or ``none``
     :ivar content_digest: the covered field, to compare where the body is visible
+    :ivar delegation: the chain of delegations with which the request was sent, then ``did`` is the agent and ``keyid`` the delegate's key;
+        ``None`` without one
     """
 
     verdict: str = "unverified"
@@ -153,6 +182,7 @@ class SignatureResult:
     replay: str = "unchecked"
     digest: str = "unchecked"
     content_digest: Optional[str] = None
+    delegation: Optional[Delegation] = None
 
 
 @dataclass(frozen=True)
@@ -171,6 +201,16 @@ class _Input:
         return any(each.name == name for each in self.components)
 
 
+@dataclass(frozen=True)
+class _Checked:
+    """What was checked before the key is known."""
+
+    request: RawRequest
+    received: SignedParts
+    read: _Input
+    rules: SignatureRules
+
+
 class RequestVerifier:
     """Verifies Web Bot Auth signatures. It uses no network, clock or store but those that it is given.
 
@@ -184,7 +224,10 @@ class RequestVerifier:
     :param admit: the site's policy, asked with the key and its place before the nonce is recorded
     :param now: the clock, in Unix seconds
     :param allow_test_keys: accept keys that are published in standards; for tests only
-    :raises ValueError: if an audience is not an origin
+    :param delegation: which chains of delegations are accepted; ``None``: none
+    :param find_root: verifies the certificate at the root of a chain
+    :param proven: chains that were verified; shared by verifiers that live shorter
+    :raises ValueError: if an audience is not an origin, or ``delegation`` comes without ``find_root``
     """
 
     def __init__(
@@ -197,10 +240,15 @@ class RequestVerifier:
         admit: Optional[Callable[[SigningKey, SignatureAgent], bool]] = None,
         now: Callable[[], float] = time.time,
         allow_test_keys: bool = False,
+        delegation: Optional[DelegationPolicy] = None,
+        find_root: Optional[RootLookup] = None,
+        proven: Optional[ProvenChains] = None,
     ) -> None:
         for each in audiences:
             if not is_origin(each):
                 raise ValueError("an audience is an origin, such as https://shop.example")
+        if delegation is not None and find_root is None:
+            raise ValueError("delegation needs find_root")
         self._audiences = list(audiences)
         self._hosts = {each.partition("//")[2] for each in audiences}
         self._find_key = find_key
@@ -210,6 +258,9 @@ class RequestVerifier:
         self._admit = admit
         self._now = now
         self._allow_test_keys = allow_test_keys
+        self._delegation = delegation
+        self._find_root = find_root
+        self._proven = proven or ProvenChains()
 
     def verify(self, request: RawRequest) -> SignatureResult:
         """Verifies the signature of a request. Never raises for what a request contains."""
@@ -226,25 +277,84 @@ class RequestVerifier:
         rules = self._rules_of(read.agent) or _AGENT_RULES
         known = replace(known, profile=rules.profile)
         fault = None if self._covers_enough(rules, received, read) else "components"
-        fault = fault or _times_fault(rules, read, self._now()) or self._test_key_fault(read)
+        fault = fault or _times_fault(rules, read, self._now()) or self._test_key_fault(read.keyid)
         if fault is not None:
             return _refused(fault, known)
+        certificate = field_value(fields, f"{self._naming.id_header.lower()}-certificate")
+        checked = _Checked(request, received, read, rules)
+        if certificate is not None and is_chain(certificate):
+            return self._verify_delegated(checked, certificate, known)
         key = self._find_key(read.agent, read.keyid)
         if isinstance(key, str):
             return _refused(key, known)
+        return self._verify_by(checked, key, read.keyid, None, known)
+
+    def _verify_delegated(self, checked: _Checked, text: str, known: SignatureResult) -> SignatureResult:
+        """Instead of the lookup of a key: the steps a to l of a chain (docs/delegation.md)."""
+        policy, find_root = self._delegation, self._find_root
+        if policy is None or find_root is None:
+            return _refused("delegation-refused", replace(known, delegation=delegation_of(())))
+        chain = self._proven.get(text) or read_chain(text)
+
+        def refused(reason: str, fault: Optional[str] = None) -> SignatureResult:
+            return _refused(reason, replace(known, delegation=delegation_of(chain.hops, fault)))
+
+        if isinstance(chain, UnreadableChain):
+            return refused("delegation-invalid", "format")
+        root, now = chain.root, self._now()
+        if any(self._test_key_fault(each) for each in (root.keyid, *(hop.keyid for hop in chain.hops))):
+            return refused("test-key")
+        fault = chain_fault(chain, checked.read.keyid, now)
+        if fault is not None:
+            return refused("delegation-invalid", fault)
+        refusal = chain_refusal(chain, policy, now)
+        if refusal is not None:
+            return refused(refusal)
+        agent = checked.read.agent
+        found = find_root(DelegationRoot(agent, root.certificate, root.did, root.keyid))
+        if isinstance(found, str):
+            return refused(found, "root" if found == "delegation-invalid" else None)
+        # Whoever looks it up has compared them. A key that is not the one in the certificate proves nothing of the chain.
+        if found.did != root.did or found.public_key != root.public_key:
+            return refused("delegation-invalid", "root")
+        if chain.unproven is not None:
+            if not _is_signed_chain(chain):
+                return refused("delegation-invalid", "signature")
+            self._proven.add(text, chain)
+        delegation = delegation_of(chain.hops)
+        key = replace(found, public_key=chain.keys[-1], delegation=delegation)
+        known = replace(known, delegation=delegation)
+        return self._verify_by(checked, key, root.keyid, chain.hops[-1].limits, known)
+
+    def _verify_by(
+        self,
+        checked: _Checked,
+        key: SigningKey,
+        agent_keyid: str,
+        limits: Optional[DelegationLimits],
+        known: SignatureResult,
+    ) -> SignatureResult:
+        """The steps after the lookup of the key.
+
+        :param agent_keyid: the key whose share of the nonce store the request takes
+        :param limits: those of the last hop
+        """
+        request, received, read, rules = checked.request, checked.received, checked.read, checked.rules
         fault = _signature_fault(received, read, key)
         if fault is not None:
             return _refused(fault, known)
-        digest_field = field_value(fields, "content-digest") if read.covers("content-digest") else None
+        digest_field = field_value(received.fields, "content-digest") if read.covers("content-digest") else None
         if key.did is not None:
             rules = _AGENT_RULES
         known = replace(known, did=key.did, content_digest=digest_field, profile=rules.profile)
         fault = self._agent_fault(received, read, key)
+        if fault is None and limits is not None and not _is_within(limits, received):
+            fault = "delegation-limit"
         if fault is None and self._admit is not None and not self._admit(key, read.agent):
             fault = "not-admitted"
         if fault is not None:
             return _refused(fault, known)
-        replay = self._record_nonce(rules, received.method, read)
+        replay = self._record_nonce(rules, received.method, read, agent_keyid)
         if replay not in ("checked", "unchecked"):
             return _refused(replay, known)
         known = replace(known, replay=replay)
@@ -292,8 +402,8 @@ class RequestVerifier:
         # `@query` has the same value for a lone `?` as for no query.
         return covered and (has_query or not read.covers("@query"))
 
-    def _test_key_fault(self, read: _Input) -> Optional[str]:
-        refused = not self._allow_test_keys and read.keyid in _PUBLISHED_TEST_KEYS
+    def _test_key_fault(self, keyid: str) -> Optional[str]:
+        refused = not self._allow_test_keys and keyid in _PUBLISHED_TEST_KEYS
         return "test-key" if refused else None
 
     def _agent_fault(self, received: SignedParts, read: _Input, key: SigningKey) -> Optional[str]:
@@ -312,7 +422,7 @@ class RequestVerifier:
                 return "identification-mismatch"
         return key.status if key.status in ("suspended", "revoked") else None
 
-    def _record_nonce(self, rules: SignatureRules, method: str, read: _Input) -> str:
+    def _record_nonce(self, rules: SignatureRules, method: str, read: _Input, agent_keyid: str) -> str:
         is_wba = rules.profile == "wba"
         if read.nonce is None and is_wba and is_safe_method(method):
             return "unchecked"
@@ -325,7 +435,7 @@ class RequestVerifier:
         # Signatures of a day must not fill the store: of an older one, nobody can tell.
         remembered_until = min(read.expires or 0, (read.created or 0) + MAX_LIFETIME)
         entry = UsedNonce(
-            keyid=read.keyid,
+            keyid=agent_keyid,
             nonce=read.nonce,
             hash=base64url(digest),
             created_at=read.created or 0,
@@ -453,8 +563,20 @@ def _signature_fault(received: SignedParts, read: _Input, key: SigningKey) -> Op
         base = signature_base(received, read.components, read.params)
     except StructuredFieldError:
         return "malformed"
-    good = is_signature(key.public_key, base.encode("utf-8"), read.signature)
+    good = is_signature(key.public_key, base.encode("utf-8"), read.signature, key.delegation is not None)
     return None if good else "bad-signature"
+
+
+def _is_signed_chain(chain: Chain) -> bool:
+    """Step j: each hop is signed by the key before it."""
+    keys = (chain.root.public_key, *chain.keys)
+    return all(
+        is_signature(keys[at], each.signing_input, each.signature, True) for at, each in enumerate(chain.unproven or ())
+    )
+
+
+def _is_within(limits: DelegationLimits, received: SignedParts) -> bool:
+    return is_within_limits(limits, received.method, received.origin, received.path, received.fields)
 
 
 def _digest_of(field: Optional[str], has_content: bool, request: RawRequest) -> str:

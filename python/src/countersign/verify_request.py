@@ -7,6 +7,8 @@ import time
 from typing import Callable, Optional, Sequence, Union
 
 from ._http import RawRequest, SignatureAgent
+from ._roots import registry_roots
+from .delegation import DelegationPolicy
 from .errors import CountersignError
 from .nonces import NonceStore
 from .registry import Registry
@@ -19,6 +21,7 @@ def verify_request(
     audiences: Sequence[str],
     nonces: Optional[NonceStore],
     now: Callable[[], float] = time.time,
+    delegation: Optional[DelegationPolicy] = None,
 ) -> SignatureResult:
     """Verifies the signature of a request (RFC 9421, Web Bot Auth). Decide by ``verdict``; ``reason`` is for your log.
 
@@ -29,6 +32,8 @@ def verify_request(
     :param nonces: the nonces that were used, such as one ``MemoryNonceStore()`` that you create once; ``None``: you detect
         replays yourself
     :param now: the clock, in Unix seconds
+    :param delegation: which delegates of agents to accept: requests that a worker signs, with a chain of delegations from its agent. Then
+        ``did`` is the agent, and ``delegation`` says more. By default all are refused
     """
 
     def find_key(agent: SignatureAgent, keyid: str) -> Union[SigningKey, str]:
@@ -47,4 +52,14 @@ def verify_request(
         except (KeyError, TypeError, ValueError):
             return "directory-unavailable"
 
-    return RequestVerifier(audiences, find_key, nonces, registry.naming, now=now).verify(request)
+    verifier = RequestVerifier(
+        audiences,
+        find_key,
+        nonces,
+        registry.naming,
+        now=now,
+        delegation=delegation,
+        find_root=registry_roots(registry, now),
+        proven=registry.proven_chains,
+    )
+    return verifier.verify(request)
