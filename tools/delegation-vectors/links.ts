@@ -234,7 +234,7 @@ export const LINKS = [
     reason: 'delegation-expired',
   },
   widened(46, 'an origin added', { ...wide.limits, origins: [SHOP, 'https://other.example'] }),
-  widened(46, 'another method', { ...wide.limits, methods: ['GET', 'POST'] }),
+  widened(46, 'a method added', { ...wide.limits, methods: ['GET', 'POST'] }),
   widened(46, 'another MCP call', { ...wide.limits, mcp: ['tools/call'] }),
   widened(47, 'methods left out', without('methods')),
   widened(47, 'paths left out', without('paths')),

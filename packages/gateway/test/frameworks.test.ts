@@ -98,6 +98,7 @@ for (const [name, start] of Object.entries(FRAMEWORKS)) {
       proof: 'none',
       proofOfPossession: false,
       signature: null,
+      delegation: null,
     })
     assert.deepEqual(codesOf(agent), ['owner-verified', 'header-only'])
     assert.match(agent.reasons[1]?.message ?? '', /does not prove possession of the agent's key/)

@@ -58,7 +58,8 @@ export function requestVerifier(options: RequestVerifierOptions): RequestVerifie
   const prove = async (
     signature: ParsedSignature,
   ): Promise<VerifiedSignature | UnverifiedResult> => {
-    const key = await findKey(signature)
+    const { signatureAgent, keyid } = signature
+    const key = await findKey({ signatureAgent, keyid })
     return typeof key === 'string'
       ? refuseSignature(signature, key)
       : verifyWithKey(signature, key, verifySignature)

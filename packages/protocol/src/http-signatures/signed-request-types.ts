@@ -103,9 +103,9 @@ export interface DelegationHop {
 }
 
 /**
- * Which check a chain fails, in their order: `format`, its form or a value; `key`, one that is faulty, occurs twice, or has not signed
- * the request; `depth`, more hops than were allowed; `times`; `widened`, limits that those before do not cover; `binding`, a hop of another
- * chain; `root`, the certificate; `signature`, that of a hop.
+ * Which check a chain fails, in the order of the checks. `format`: its form or a value. `key`: one that is faulty, occurs twice, or has not
+ * signed the request. `depth`: more hops than were allowed. `times`: a hop that is not valid, or valid for too long. `widened`: limits that
+ * those before do not cover. `binding`: a hop of another chain. `root`: the certificate. `signature`: that of a hop.
  */
 export type DelegationFault =
   | 'format'

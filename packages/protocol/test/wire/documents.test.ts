@@ -49,6 +49,7 @@ const agent = {
   statusChangedAt: TIME,
   statusReason: 'key-compromised',
   updatedAt: TIME,
+  maxDelegationDepth: 0,
   links,
 }
 

@@ -63,7 +63,7 @@ test('the login page says that it is for development, runs no script and loads n
   assert.match(csp, /^default-src 'none'; style-src 'sha256-/)
   assert.ok(csp.includes(`form-action 'self' ${service.url};`), csp)
   assert.match(page.text, /Development, low assurance/)
-  assert.match(page.text, /For development only/)
+  assert.match(page.text, /Development only: nothing is checked here/)
   assert.match(page.text, /<label for="name">/)
   assert.doesNotMatch(page.text, /<script|https?:/)
 })

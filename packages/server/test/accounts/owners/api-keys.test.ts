@@ -65,8 +65,8 @@ const OPERATIONS: Readonly<Record<ApiKeyScope, readonly string[]>> = {
     'listChannelKinds',
     'listChannels',
   ],
-  'agents:write': ['editAgent', 'setAvatar', 'removeAvatar'],
-  'agents:status': ['suspendAgent', 'reactivateAgent'],
+  'agents:write': ['editAgent', 'setAvatar', 'removeAvatar', 'allowDelegation'],
+  'agents:status': ['suspendAgent', 'reactivateAgent', 'endOwnDelegations'],
   'agents:revoke': ['revokeAgent', 'reportOwnKey'],
   'claim_tokens:create': ['issueToken', 'issueTokens'],
   'channels:write': [

@@ -33,7 +33,10 @@ test('without the preview the endpoints of the contract have no limits, and no h
   )
   assert.deepEqual(limited.toSorted(), [
     ...[
+      'allowDelegation',
       'beginProviderSignIn',
+      'endDelegations',
+      'endOwnDelegations',
       'issueGrant',
       'passkeySignInOptions',
       'preview',
