@@ -1,4 +1,4 @@
-import { fileURLToPath } from 'node:url'
+import { join } from 'node:path'
 import type { GatewaySiteTask } from './gateway-site.ts'
 import { HOST, type HttpRequest, sendRequest } from './http-exchange.ts'
 import { linesOf } from './lines.ts'
@@ -7,11 +7,13 @@ import type { Options } from './options.ts'
 import { freePort, type ServerProcess, startServer } from './process.ts'
 import { type Measurement, measureRounds, type Target } from './rounds.ts'
 import { type GatewayScenario, SCENARIOS, type ScenarioName } from './scenarios.ts'
-import type { Seed } from './seed.ts'
+import { ROOT, type Seed } from './seed.ts'
 import { type Bench, type Service, type System, startCountersign } from './systems.ts'
 
 const ID_HEADER = 'ServiceID'
 const CACHE_SECONDS = 5
+/** Loads before the rounds: V8 compiles what a request takes for some 10,000 requests, and a site runs for days. */
+export const WARM_UPS = 3
 
 /** Measures how much a gateway slows down the site behind it. */
 export async function measureGateway(
@@ -44,35 +46,46 @@ async function measureOne(
   const { framework, cached } = scenario
   const [did = ''] = linesOf(seed.hotTail)
   const asked: HttpRequest = { method: 'GET', path: '/', headers: { [ID_HEADER]: did } }
-  const start = (gateway: GatewaySiteTask['gateway']) =>
-    startSite(bench, { framework, gateway, verifier: null }, [asked])
-  const guarded = await start({
+  const gateway: GatewaySiteTask['gateway'] = {
     service: `http://${HOST}:${service.port}`,
     cacheSeconds: cached ? CACHE_SECONDS : 0,
     issuer: null,
-  })
-  await checkGatewayRefuses(guarded.port)
+  }
   const file = cached ? seed.hotTail : seed.tails
-  const targets = [targetOf(bench, options, file, 'countersign', guarded)]
+  const sites: ServerProcess[] = []
+  const targets: Target[] = []
+  const add = async (system: System, root = ROOT) => {
+    const guard = system === 'ceiling' ? null : gateway
+    const site = await startSite(
+      bench,
+      { framework, gateway: guard, verifier: null },
+      [asked],
+      root,
+    )
+    if (guard !== null) await checkGatewayRefuses(site.port)
+    sites.push(site)
+    targets.push(targetOf(bench, options, file, system, site))
+  }
+  await add('countersign')
   // Without a gateway, the service would not use the shared core, so the site alone is no fair ceiling here.
-  const open = cached ? await start(null) : null
-  if (open !== null) targets.push(targetOf(bench, options, file, 'ceiling', open))
-  for (const target of targets) await target.load()
+  if (cached) await add('ceiling')
+  if (options.before !== null) await add('before', options.before)
+  for (let i = 0; i < WARM_UPS; i += 1) for (const target of targets) await target.load()
   const measurement = await measureRounds(bench, scenario, targets, options.rounds)
-  await guarded.stop()
-  await open?.stop()
+  for (const site of sites) await site.stop()
   return measurement
 }
 
-/** Starts `gateway-site.ts` at a free port. */
+/** Starts `gateway-site.ts` at a free port. @param root the checkout that it is of */
 export async function startSite(
   { scope, machine }: Bench,
   site: Omit<GatewaySiteTask, 'port'>,
   until: readonly HttpRequest[],
+  root = ROOT,
 ): Promise<ServerProcess> {
   const port = await freePort()
   const task: GatewaySiteTask = { port, ...site }
-  const args = [fileURLToPath(import.meta.resolve('./gateway-site.ts')), JSON.stringify(task)]
+  const args = [join(root, 'bench/gateway-site.ts'), JSON.stringify(task)]
   const env = { NODE_ENV: 'production' }
   return startServer(scope, {
     args,

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { HOST, type HttpRequest, sendRequest } from './http-exchange.ts'
 import { runScript } from './load.ts'
 import type { SignedLoadTask } from './load-signed.ts'
-import { startSite } from './measure-gateway.ts'
+import { startSite, WARM_UPS } from './measure-gateway.ts'
 import type { Options } from './options.ts'
 import { freePort, type ServerProcess, startServer } from './process.ts'
 import { type Measurement, measureRounds, type Target } from './rounds.ts'
@@ -24,8 +24,6 @@ const SHOP = 'https://shop.example'
 /** The longest that a policy allows, so that keys are known. */
 const CACHE_SECONDS = 60
 const START_DEADLINE_MS = 60_000
-/** Loads before the rounds: V8 compiles what a request takes for some 10,000 requests, and a site runs for days. */
-const WARM_UPS = 3
 /** Sites that only verify: nothing is faster than libsodium, and node:crypto is what a developer would take first. */
 const VERIFIERS = [
   ['ceiling', 'libsodium'],

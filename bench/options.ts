@@ -70,7 +70,7 @@ export const HELP = `Measures Countersign beside a bare node:http server and a n
   --nodes N         also measure N processes on one PostgreSQL beside one: load on all, and revocations (1)
   --workers N       also measure WORKERS=N beside one process, likewise (1)
   --before DIR      also measure the service of another checkout, for example of the release before: public endpoints,
-                    claims, start-up and memory
+                    claims, gateways, start-up and memory
   --revocations N   how many are timed: at other processes (200), at gateways (1000)
   --followers N     gateways that poll through nginx's cache, beside 100 of them (10000)
   --patience S      wait up to S seconds in all for other programs to be quiet, and repeat rounds they spoilt (0)

@@ -84,6 +84,7 @@ const COLUMNS = [
   { head: 'countersign/s', isText: false },
   { head: 'ceiling/s', isText: false },
   { head: 'of ceiling', isText: false },
+  { head: 'by CPU time', isText: false },
   { head: 'naive/s', isText: false },
   { head: 'of naive', isText: false },
   { head: 'one process/s', isText: false },
@@ -101,6 +102,7 @@ function measurementLines(measurements: readonly Measurement[]): string[] {
     count(perSecond.countersign),
     count(perSecond.ceiling),
     ratio(ratios.ratioToCeiling),
+    ratio(ratios.byCpu.ratioToCeiling),
     count(perSecond.naive),
     ratio(ratios.ratioToNaive),
     count(perSecond.one),
@@ -117,6 +119,7 @@ function measurementLines(measurements: readonly Measurement[]): string[] {
 function aimText({ of, atLeast }: Aim): string {
   if (of === 'perSecond') return `>= ${count(atLeast)}/s`
   if (of === 'ceiling') return `>= ${ratio(atLeast)} of ceiling`
+  if (of === 'ceilingByCpu') return `>= ${ratio(atLeast)} of ceiling, by CPU time`
   if (of === 'oneByCpu') return `>= ${atLeast} times one, by CPU time`
   return `>= ${atLeast} times ${of}`
 }

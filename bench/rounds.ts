@@ -98,7 +98,8 @@ export async function measureRounds(
   const ratios = ofEach((system) => medianOf(rounds, ratioTo(system, perSecondOf)))
   const efficiency = medianOf(rounds, ratioTo('one', perCpuSecondOf))
   const oneByCpu = efficiency === null ? null : processes * efficiency
-  const reached = { ...ratios, perSecond: perSecond.countersign, oneByCpu }
+  const ceilingByCpu = medianOf(rounds, ratioTo('ceiling', perCpuSecondOf))
+  const reached = { ...ratios, perSecond: perSecond.countersign, ceilingByCpu, oneByCpu }
   return {
     name,
     title,
@@ -110,7 +111,7 @@ export async function measureRounds(
     ratioToOne: ratios.one,
     ratioToBefore: ratios.before,
     byCpu: {
-      ratioToCeiling: medianOf(rounds, ratioTo('ceiling', perCpuSecondOf)),
+      ratioToCeiling: ceilingByCpu,
       ratioToNaive: medianOf(rounds, ratioTo('naive', perCpuSecondOf)),
       ratioToBefore: medianOf(rounds, ratioTo('before', perCpuSecondOf)),
       ratioToOne: oneByCpu,

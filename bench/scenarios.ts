@@ -1,7 +1,9 @@
 /** A figure that the project aims for. */
 export interface Aim {
-  /** `oneByCpu`: one process, by processor time, times the number of processes. */
-  readonly of: 'ceiling' | 'naive' | 'one' | 'oneByCpu' | 'perSecond'
+  /**
+   * `ceilingByCpu`: the ceiling, by processor time. `oneByCpu`: one process, by processor time, times the number of processes.
+   */
+  readonly of: 'ceiling' | 'ceilingByCpu' | 'naive' | 'one' | 'oneByCpu' | 'perSecond'
   readonly atLeast: number
   /** If it depends on the database. */
   readonly on?: 'sqlite' | 'postgres'
@@ -95,6 +97,8 @@ const CLAIMS: readonly Aim[] = [
 const BUILT_ONCE: readonly Aim[] = [{ of: 'ceiling', atLeast: 0.8 }]
 /** Of what one core can do: HTTP, two operations on the curve, and a group commit. */
 const OF_ONE_CORE: readonly Aim[] = [{ of: 'ceiling', atLeast: 0.8 }]
+/** What a gateway with a cached answer leaves of the site. */
+const NEARLY_FREE: readonly Aim[] = [{ of: 'ceilingByCpu', atLeast: 0.95 }]
 const read = { kind: 'read', after: '', headers: {}, over: 'all', aims: [] } as const
 
 /** All measurements, in the order of the report. */
@@ -194,14 +198,14 @@ export const SCENARIOS = {
     title: 'gateway in Express, cached',
     framework: 'express',
     cached: true,
-    aims: [{ of: 'ceiling', atLeast: 0.95 }],
+    aims: NEARLY_FREE,
   },
   'gateway-fastify': {
     kind: 'gateway',
     title: 'gateway in Fastify, cached',
     framework: 'fastify',
     cached: true,
-    aims: [{ of: 'ceiling', atLeast: 0.95 }],
+    aims: NEARLY_FREE,
   },
   'gateway-uncached': {
     kind: 'gateway',

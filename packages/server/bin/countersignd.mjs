@@ -14,4 +14,6 @@ if (major < 24 || (major === 24 && minor < 19)) {
 // /tmp, would let them inject code.
 process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, '../.compile-cache')
 module.enableCompileCache(process.env.NODE_COMPILE_CACHE)
+// The service releases it once its modules are loaded. Other commands would not.
+if (process.argv[2] === 'serve') (await import('../src/base/new-space.ts')).holdNewSpace()
 await import('../src/main.ts')

@@ -9,6 +9,7 @@ import { providerLabelsOf } from '../accounts/providers/providers.ts'
 import { databaseReporter } from '../agents/read-model/describe-read-model.ts'
 import { openReadModel } from '../agents/read-model/open-read-model.ts'
 import type { Env, Settings } from '../base/config.ts'
+import { releaseNewSpace } from '../base/new-space.ts'
 import { siteOf } from '../base/site.ts'
 import { VERSION } from '../base/version.ts'
 import { CHANNEL_KINDS } from '../channels/kinds/kinds.ts'
@@ -202,6 +203,7 @@ async function start(
   resources.defer(() => perspectives.close())
   resources.defer(() => sender.close())
   resources.defer(() => opened[Symbol.asyncDispose]())
+  releaseNewSpace()
   if (primary?.isReplacement) await readModel.load()
   const address = await state.listeners.listen(app, settings.host, settings.port)
   if (!primary?.isReplacement) await readModel.load()

@@ -6,7 +6,7 @@ import { type Settings, SettingsError } from '../../base/config.ts'
 import { DEVELOPMENT, DevelopmentProviders, type StartProvider } from './development/index.ts'
 import { IN_PERSON, inPersonProvider } from './in-person.ts'
 import type { IdentityProvider } from './provider.ts'
-import { PROVIDER_TYPES, type ProviderEntry, parseProviderFile } from './provider-file.ts'
+import type { ProviderEntry } from './provider-file.ts'
 import type { Providers } from './providers.ts'
 import { SecretError } from './secret-reference.ts'
 import { ProviderSettingsError } from './settings-fields.ts'
@@ -55,7 +55,9 @@ function withInPerson(all: readonly IdentityProvider[]): readonly IdentityProvid
   return all.some((each) => each.id === IN_PERSON) ? all : [...all, inPersonProvider()]
 }
 
+/** Loads the providers' code on demand: it and its validator are 350 modules. */
 async function loadFile(file: string, source: ProviderSource): Promise<IdentityProvider[]> {
+  const { createProvider, parseProviderFile } = await import('./provider-file.ts')
   const { entries, mistakes } = parseProviderFile(readFile(file))
   const providers: IdentityProvider[] = []
   for (const entry of entries) {
@@ -77,15 +79,6 @@ function readFile(file: string): string {
     const { code = 'unknown error' } = error as NodeJS.ErrnoException
     throw new ProviderSettingsError([`the file cannot be read (${code})`])
   }
-}
-
-async function createProvider(
-  { type, settings }: ProviderEntry,
-  env: Env,
-): Promise<IdentityProvider> {
-  const known = PROVIDER_TYPES.find((each) => each.type === type)
-  if (known === undefined) throw new ProviderSettingsError(['type is not known'])
-  return known.make(settings as never, env)
 }
 
 /** Rejects reserved ids, and plain http unless the service is on loopback. */

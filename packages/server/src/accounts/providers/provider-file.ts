@@ -113,3 +113,13 @@ export const PROVIDER_TYPES: readonly ProviderType[] = [
   { type: 'stripe-identity', schema: stripeIdentitySettings(), make: stripeIdentityProvider },
   { type: 'in-person', schema: inPersonSettings(), make: inPersonProvider },
 ]
+
+/** @throws ProviderSettingsError, SecretError */
+export async function createProvider(
+  { type, settings }: ProviderEntry,
+  env: Env,
+): Promise<IdentityProvider> {
+  const known = PROVIDER_TYPES.find((each) => each.type === type)
+  if (known === undefined) throw new ProviderSettingsError(['type is not known'])
+  return known.make(settings as never, env)
+}

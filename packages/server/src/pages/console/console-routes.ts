@@ -7,8 +7,6 @@ import type { PageRouteContext } from '../visitor.ts'
 import { contextFor } from '../visitor.ts'
 import { type ConsoleForm, presetsFor, readConsoleForm } from './console-form.ts'
 import { formOfLink } from './console-link.ts'
-import { FIELDS } from './policy-fields.ts'
-import { simulate } from './simulate.ts'
 
 /** The policy, and the headers of a request up to Node's 16 KiB, percent-encoded. */
 const FORM_LIMIT = 192 * 1024
@@ -20,6 +18,9 @@ export async function consoleRoutes(app: App, context: PageRouteContext): Promis
   const headers = { ...pageHeaders(read.site.baseUrl), 'cache-control': 'no-store' }
   const gatewayPackage = libraryPackage('gateway', read.site.baseUrl)
   const show = async (request: FastifyRequest, reply: FastifyReply, form: ConsoleForm) => {
+    // Loaded on demand: with the code of the gateway and the SDK, they are 120 modules.
+    const { simulate } = await import('./simulate.ts')
+    const { FIELDS } = await import('./policy-fields.ts')
     const state = await simulate(read, form)
     const page = await contextFor(context, request, reply)
     const html = pages.make.consolePage(page, {

@@ -1,6 +1,6 @@
 import { readSettings } from '../../base/config.ts'
+import { holdNewSpace } from '../../base/new-space.ts'
 import { openLog } from '../../base/open-log.ts'
-import { startService } from '../service.ts'
 import { exitCodeOf, messageOf } from './exit-codes.ts'
 import { WORKER_NUMBER } from './ipc-messages.ts'
 import { PrimaryChannel } from './primary-channel.ts'
@@ -8,6 +8,8 @@ import { PrimaryChannel } from './primary-channel.ts'
 // Terminals and systemd signal all processes of a service. Workers ignore it: the primary tells them when to stop.
 for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => undefined)
 
+holdNewSpace()
+const { startService } = await import('../service.ts')
 const primary = new PrimaryChannel()
 const settings = readSettings(process.env)
 const log = openLog(settings.logLevel).child({ worker: Number(process.env[WORKER_NUMBER]) })
