@@ -77,7 +77,8 @@ function withFigures(
 
 /** The address of the picture in a paragraph; null: it has none. */
 function pictureIn(token: Token | undefined): string | null {
-  return token?.children?.find(({ type }) => type === 'image')?.attrGet('src') ?? null
+  const image = token?.children?.find(({ type }) => type === 'image')
+  return image === undefined ? null : String(image.attrGet('src'))
 }
 
 /** Markdown tables always have a head. One without text is removed. */
