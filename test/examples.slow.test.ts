@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { before, test } from 'node:test'
 import { Agent, newKey, Registry } from '@countersign/sdk'
 import { unverify } from './support/agents.ts'
+import { allowDelegation } from './support/allow-delegation.ts'
 import {
   downloadWheel,
   EXAMPLE,
@@ -239,6 +240,48 @@ test(
     const body = new URLSearchParams({ grant_type: grantType, assertion, client_id: 'agents' })
     const redeem = async () => (await fetch(tokenEndpoint, { method: 'POST', body })).status
     assert.deepEqual([await redeem(), await redeem()], [200, 400])
+  },
+)
+
+test(
+  'workers: five read a path each, and one is stopped while the others go on',
+  EXAMPLE,
+  async (t) => {
+    const ORIGIN = await newOrigin()
+    const example = await installExample(t, 'workers', service, ['sdk'])
+    const shop = await example.start('node', ['shop.js'], { ORIGIN })
+    const owner = await service.operator.addVerifiedOwner()
+    const run = (env = {}) => example.run('node', ['../orchestrator.js'], { SHOP: ORIGIN, ...env })
+
+    // Nothing without the permission of the owner: every worker says how to get it, and ends.
+    const early = await run({ CLAIM_TOKEN: await newToken(service, owner) })
+    assert.equal(early.code, 1, early.stderr)
+    const [did = ''] = /svc:agent:\w{24}/.exec(early.stdout) ?? []
+    assert.match(early.stderr, /allows 0 levels of delegation/)
+    await allowDelegation(service, owner, did, 1)
+
+    const { code, stdout, stderr } = await run()
+    show('workers', stdout + stderr + shop.output())
+    assert.equal(code, 0, stderr)
+    const lines = stdout.trim().split('\n')
+    const at = lines.indexOf('/reviews is stopped')
+    const paths = ['/images', '/orders', '/prices', '/reviews', '/stock']
+    assert.equal(lines[0], `${did} starts 5 workers`)
+    assert.deepEqual(
+      lines.slice(1, at).sort(),
+      paths.map((path) => `${path} answered 200`),
+    )
+    assert.deepEqual(
+      lines.slice(at + 1).sort(),
+      paths.map((path) =>
+        path === '/reviews'
+          ? `${path} got no new chain: the orchestrator has stopped this worker`
+          : `${path} answered 200, with a new chain`,
+      ),
+    )
+    for (const path of paths) {
+      assert.ok(shop.output().includes(`${path} refused: delegation-ended`), shop.output())
+    }
   },
 )
 

@@ -57,6 +57,7 @@ const PACKAGES = [
 const DOCS = [
   'package-lock.json',
   'docs/*.{md,json}',
+  'docs/images/*.svg',
   '*.md',
   'packages/*/README.md',
   'examples/*/*',

@@ -7,10 +7,12 @@ import { suite, test } from 'node:test'
 import {
   Agent,
   CountersignError,
+  DelegatedAgent,
   keyFromJwk,
   keyFromPem,
   Registry,
   verifyCertificate,
+  verifyRequest,
   verifyStaple,
 } from '@countersign/sdk'
 import type { ConformanceReport } from '../../packages/cli/src/conformance/conformance.ts'
@@ -34,6 +36,13 @@ interface MockOutput {
       readonly pem: string
       readonly certificate: string
     }[]
+  }[]
+  readonly delegates: readonly {
+    readonly name: string
+    readonly did: string
+    readonly jwk: Parameters<typeof keyFromJwk>[0]
+    readonly chain: string
+    readonly expiresAt: string
   }[]
 }
 
@@ -109,6 +118,7 @@ suite('countersign mock', () => {
       'expired-verification': 'active null C',
       'development-only': 'active development A',
       'owner-deleted': 'revoked null E',
+      delegating: 'active eid A',
     })
   })
 
@@ -135,6 +145,33 @@ suite('countersign mock', () => {
     assert.equal(await status('revoked', 0), 403)
     assert.equal(await status('rotated-key', 1), 200)
     assert.equal(await status('rotated-key', 0), 401)
+  })
+
+  test('a site that accepts delegates admits one of its three, and refuses the others', async (t) => {
+    const mock = await startMock(t, '--origin', SHOP)
+    const registry = await Registry.discover(mock.url)
+    const delegation = { maxDepth: 1, maxSeconds: 3600, mcp: false }
+    const outcomes: Record<string, unknown> = {}
+    for (const { name, did, jwk, chain, expiresAt } of mock.delegates) {
+      assert.equal(did, agentNamed(mock, 'delegating').did)
+      assert.equal(Date.parse(expiresAt) > Date.now(), name !== 'expired')
+      // `DelegatedAgent` sends no chain that has expired.
+      const worker = new Agent({ registry, signer: await keyFromJwk(jwk), did, audiences: [SHOP] })
+      const headers = { 'ServiceID-Certificate': chain }
+      const options = { registry, audiences: [SHOP], nonces: olderNonceStore(), delegation }
+      const request = await worker.sign(`${SHOP}/orders`, { headers })
+      outcomes[name] = (await verifyRequest(request, options)).reason
+    }
+    const [{ jwk, chain } = assert.fail()] = mock.delegates
+    const delegate = new DelegatedAgent({ chain, signer: await keyFromJwk(jwk) })
+    const request = await delegate.sign(SHOP)
+    const closed = { registry, audiences: [SHOP], nonces: olderNonceStore() }
+    assert.equal((await verifyRequest(request, closed)).reason, 'delegation-refused')
+    assert.deepEqual(outcomes, {
+      accepted: null,
+      expired: 'delegation-expired',
+      ended: 'delegation-ended',
+    })
   })
 
   test('a gateway that trusts it decides by certificates, without a question about an agent', async (t) => {
@@ -218,6 +255,7 @@ suite('countersign mock', () => {
       'expired-verification 1': 'C',
       'development-only 1': 'A',
       'owner-deleted 1': 'CERTIFICATE_REVOKED',
+      'delegating 1': 'A',
     })
   })
 
@@ -280,8 +318,10 @@ suite('countersign mock', () => {
   test('the agents and keys are the same at each start', async (t) => {
     const [first, second] = [await startMock(t), await startMock(t)]
     assert.notEqual(first.url, second.url)
-    const known = ({ agents }: MockOutput) =>
-      agents.map(({ keys, ...agent }) => ({ ...agent, keys: keys.map(({ jwk }) => jwk) }))
+    const known = ({ agents, delegates }: MockOutput) => [
+      ...agents.map(({ keys, ...agent }) => ({ ...agent, keys: keys.map(({ jwk }) => jwk) })),
+      ...delegates.map(({ name, did, jwk }) => ({ name, did, jwk })),
+    ]
     assert.deepEqual(known(first), known(second))
   })
 
@@ -292,6 +332,7 @@ suite('countersign mock', () => {
       ['--port', '65536'],
       ['--short-name', 'No'],
       ['--id-header', 'a b'],
+      ['--origin', 'http://shop.example'],
     ]) {
       const result = await cli.run('mock', ...args, '--json')
       assert.deepEqual([result.code, errorIn(result).code], [2, 'USAGE'], args.join(' '))

@@ -15,10 +15,11 @@ test('every page of docs/ is in docs/contents.json', () => {
 })
 
 /** Compiles one page in a book of two. */
-function compiled(t: { after(end: () => void): void }, markdown: string) {
+function compiled(t: { after(end: () => void): void }, markdown: string, figure = '') {
   const root = mkdtempSync(join(tmpdir(), 'countersign-book-'))
   t.after(() => rmSync(root, { recursive: true }))
-  mkdirSync(join(root, 'docs'))
+  mkdirSync(join(root, 'docs/images'), { recursive: true })
+  writeFileSync(join(root, 'docs/images/figure.svg'), figure)
   const pages = ['one', 'two'].map((name) => ({ name, file: `docs/${name}.md`, summary: name }))
   writeFileSync(
     join(root, 'docs/contents.json'),
@@ -41,6 +42,22 @@ test('HTML in Markdown is escaped, comments are removed, and code is not changed
   const code = html.replaceAll(/<\/?span[^>]*>/g, '')
   assert.match(code, /&lt;!-- kept --&gt; &lt;i&gt;&amp;amp;&lt;\/i&gt;\n\[two\]\(two\.md\)/)
   assert.doesNotMatch(markdown, /a\ncomment/)
+})
+
+test('an SVG is part of the page, without its style, and other pictures are an error', (t) => {
+  const svg =
+    '<svg role="img" aria-label="A key"><style>svg{color:red}</style><path d="M0 0"/></svg>\n'
+  const { html, markdown } = compiled(t, '# One\n\nA\n\n![A key](images/figure.svg)\n\nB\n', svg)
+  const inPage = '<svg role="img" aria-label="A key"><path d="M0 0"/></svg>'
+  assert.equal(html, `<p>A</p>\n<figure class="doc-figure">${inPage}</figure>\n<p>B</p>\n`)
+  assert.match(markdown, /^Figure: A key$/m)
+  for (const wrong of [
+    '![x](images/x.png)',
+    '![x](https://a.example/x.svg)',
+    'a ![x](images/figure.svg)',
+  ]) {
+    assert.throws(() => compiled(t, `# One\n\n${wrong}\n`), /shows a picture/)
+  }
 })
 
 test('links lead to served pages, and links to files of the repository become text', (t) => {

@@ -52,7 +52,14 @@ function compilePage(
     markdown = exampleMarkdown(text, name, read)
     files = [{ path: 'README.md', text: withAbsoluteLinks(text) }, ...read]
   }
-  return { name, summary: nameTemplate(summary), markdown, ...renderPage(markdown, file), files }
+  const figure = (path: string) => readFileSync(join(root, posix.dirname(file), path), 'utf8')
+  return {
+    name,
+    summary: nameTemplate(summary),
+    markdown: markdown.replaceAll(/!\[([^\]]*)\]\([^()\s]+\)/g, 'Figure: $1'),
+    ...renderPage(markdown, file, figure),
+    files,
+  }
 }
 
 /** Makes links to other pages absolute, for a text that is read elsewhere. */

@@ -30,21 +30,55 @@ markdown.renderer.rules.table_open = () =>
   '<div class="doc-table" role="group" aria-label="Table" tabindex="0"><table>\n'
 markdown.renderer.rules.table_close = () => '</table></div>\n'
 
-/** @throws Error if a page does not begin with its title, or contains a picture, because pictures are not served */
-export function renderPage(source: string, file: string): Rendered {
+/**
+ * @param figure returns the SVG at a path. It becomes part of the page
+ * @throws Error if a page does not begin with its title, or contains another picture, because pictures are not served
+ */
+export function renderPage(
+  source: string,
+  file: string,
+  figure: (path: string) => string,
+): Rendered {
   const tokens = markdown.parse(source, {})
   const [open, title] = tokens
   if (open?.tag !== 'h1' || title === undefined) throw new Error(`${file} has no title`)
-  if (tokens.some(({ children }) => children?.some(({ type }) => type === 'image'))) {
-    throw new Error(`${file} shows a picture`)
-  }
-  const rest = withTabs(tokens.slice(3))
+  const rest = withTabs(withFigures(tokens.slice(3), file, figure))
   const headings = nameHeadings(rest)
   return {
     title: plain(title),
     html: withoutEmptyHeads(markdown.renderer.render(rest, markdown.options, {})),
     headings,
   }
+}
+
+/** Replaces each paragraph that is one SVG by the SVG itself, which then has the colours of the page. */
+function withFigures(
+  tokens: readonly Token[],
+  file: string,
+  figure: (path: string) => string,
+): Token[] {
+  return tokens.flatMap((token, index) => {
+    const path = pictureIn(token)
+    if (path === null) {
+      const isAround = [tokens[index - 1], tokens[index + 1]].some(
+        (each) => pictureIn(each) !== null,
+      )
+      return isAround && token.type.startsWith('paragraph_') ? [] : [token]
+    }
+    if (token.children?.length !== 1 || !/^images\/[a-z-]+\.svg$/.test(path)) {
+      throw new Error(`${file} shows a picture that is no SVG in a paragraph of its own`)
+    }
+    // Its style is for readers of the file alone: pages have no inline styles.
+    const svg = figure(path).replace(/<style>.*?<\/style>\n?/s, '')
+    const content = `<figure class="doc-figure">${svg.trim()}</figure>\n`
+    return [Object.assign(token, { type: 'html_block', content })]
+  })
+}
+
+/** The address of the picture in a paragraph; null: it has none. */
+function pictureIn(token: Token | undefined): string | null {
+  const image = token?.children?.find(({ type }) => type === 'image')
+  return image === undefined ? null : String(image.attrGet('src'))
 }
 
 /** Markdown tables always have a head. One without text is removed. */

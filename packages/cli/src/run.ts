@@ -5,6 +5,7 @@ import { cardCommand } from './commands/card.ts'
 import { certificateCommand } from './commands/certificate.ts'
 import { claimCommand } from './commands/claim.ts'
 import { conformanceCommand } from './commands/conformance.ts'
+import { delegateCommand } from './commands/delegate.ts'
 import { endDelegationsCommand } from './commands/end-delegations.ts'
 import { fetchCommand } from './commands/fetch.ts'
 import { grantCommand } from './commands/grant.ts'
@@ -41,6 +42,7 @@ For agents:
   $ countersign sign --audience <origin> '<challenge>'    sign a challenge that a site sent
   $ countersign grant --audience <issuer> --token-endpoint <url>    get a grant for an OAuth server
   $ countersign registry aws              print the submission sheet of a bot registry
+  $ countersign delegate --to <key> --origin <origin>    let the key of a worker act for you, for a short time
   $ countersign runtime                   renew the runtime channel, for example once a week
   $ countersign mcp                       serve these commands as tools for a model (Model Context Protocol)
 
@@ -120,6 +122,7 @@ function buildProgram(io: Io, json: boolean) {
   rotateCommand(program, invocation)
   recoverCommand(program, invocation)
   vetoCommand(program, invocation)
+  delegateCommand(program, invocation)
   endDelegationsCommand(program, invocation)
   renounceCommand(program, invocation)
   reportKeyCommand(program, invocation)

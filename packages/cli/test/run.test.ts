@@ -8,7 +8,7 @@ suite('countersign', () => {
     const cli = cliFor(t)
     const { code, stdout } = await cli.run('--help')
     assert.equal(code, 0)
-    const agents = 'keygen claim whoami card sign sign-card runtime mcp'
+    const agents = 'keygen claim whoami card sign sign-card delegate end-delegations runtime mcp'
     for (const name of `${agents} lookup verify resolve`.split(' ')) {
       assert.match(stdout, new RegExp(`^  ${name} `, 'm'))
     }

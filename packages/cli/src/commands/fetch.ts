@@ -11,6 +11,7 @@ import {
   STATUS_WORDS,
 } from '@countersign/sdk/tool-support'
 import type { Command } from 'commander'
+import { delegateOf, takesChain } from '../chain-option.ts'
 import { type Invocation, takesKey, takesService } from '../invocation.ts'
 import { ownAgent } from '../own-agent.ts'
 import { USER_AGENT } from '../version.ts'
@@ -33,15 +34,18 @@ interface FetchOptions extends RequestOptions {
   readonly include?: true
   readonly output?: string
   readonly certificate?: true
+  readonly chain?: string
 }
 
 /** `countersign fetch <url>`: sends a signed request. */
 export function fetchCommand(program: Command, cli: Invocation): void {
-  takesRequest(
-    takesKey(takesService(program.command('fetch')))
-      .description('send a signed request to a site, as curl would')
-      .argument('<url>', 'the address; the request is signed for its origin only')
-      .option('-X, --request <method>', 'the method (default: GET, with a body POST)'),
+  takesChain(
+    takesRequest(
+      takesKey(takesService(program.command('fetch')))
+        .description('send a signed request to a site, as curl would')
+        .argument('<url>', 'the address; the request is signed for its origin only')
+        .option('-X, --request <method>', 'the method (default: GET, with a body POST)'),
+    ),
   )
     .option('-i, --include', 'print the status and the headers of the response before its body')
     .option('-o, --output <file>', 'write the response to a file')
@@ -56,16 +60,26 @@ export function fetchCommand(program: Command, cli: Invocation): void {
 async function fetchSite(text: string, options: FetchOptions, cli: Invocation): Promise<void> {
   const described = await readRequest(text, options.request ?? null, options, cli)
   const request = requestOf(described)
-  const { certificate: certificates } = options
-  const audiences = [audienceFor(described.url, options)]
-  const { agent, did, status } = await ownAgent(cli, audiences, { certificates })
-  if (status !== 'active') cli.warn(`${did} is ${STATUS_WORDS[status]}. Sites will refuse it.`)
+  const agent = await senderOf(described.url, options, cli)
   const response = await fetchSigned(agent, request, USER_AGENT)
   cli.exitCode = exitCodeFor(response.status)
   if (cli.exitCode !== EXIT.ok) {
     cli.log(`${described.url.origin} answered ${statusLine(response)}`)
   }
   await writeResponse(response, options, cli)
+}
+
+async function senderOf(url: URL, options: FetchOptions, cli: Invocation) {
+  const { certificate: certificates, chain } = options
+  const audiences = [audienceFor(url, options)]
+  if (chain !== undefined) {
+    if (certificates)
+      throw new Failure('USAGE', 'A chain contains the certificate. Leave out --certificate.')
+    return (await delegateOf(cli, chain, { audiences })).agent
+  }
+  const { agent, did, status } = await ownAgent(cli, audiences, { certificates })
+  if (status !== 'active') cli.warn(`${did} is ${STATUS_WORDS[status]}. Sites will refuse it.`)
+  return agent
 }
 
 function exitCodeFor(status: number): number {

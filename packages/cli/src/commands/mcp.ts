@@ -1,12 +1,13 @@
 import { Failure, fields } from '@countersign/sdk/tool-support'
 import type { Command } from 'commander'
+import { takesChain } from '../chain-option.ts'
 import { type Invocation, takesKey, takesService } from '../invocation.ts'
 import type { McpContext } from '../mcp/context.ts'
 import type { HttpFlags } from '../mcp/http-settings.ts'
 
 const HELP = `
 Tools: claim, whoami, show_card, sign_challenge, fetch, sign_in, rotate_key, lookup_agent, verify_agent, explain_grade.
-No tool returns the private key.
+No tool returns the private key, and none delegates.
 
 Transport: standard input and output by default, for hosts that start the server themselves (the README shows the
 configuration). With --http, hosts connect to /mcp, by default on loopback only, with a bearer token. The token comes from
@@ -15,11 +16,15 @@ COUNTERSIGN_MCP_TOKEN; if that is not set, a new one is generated for each run a
 Prompt injection can make a model request a signature. sign_challenge therefore signs only challenges that name an
 audience, and only if it is the audience that the model passes. --audience restricts it to the sites that you list.
 --allow-plain-challenges also signs challenges without an audience: anyone who gets such a signature can use it. fetch and
-sign_in call only the sites of --audience; without --audience, they call none.`
+sign_in call only the sites of --audience; without --audience, they call none.
+
+With --chain, the server acts for a delegate: fetch, within the limits of the chain, and the tools that read. Without --audience, fetch
+calls the sites of the chain. When the chain expires, start the server with a new one.`
 
 interface McpOptions {
   readonly audience: readonly string[]
   readonly allowPlainChallenges?: true
+  readonly chain?: string
   readonly http?: string | true
   readonly host?: string
   readonly allowHost: readonly string[]
@@ -27,7 +32,7 @@ interface McpOptions {
 
 /** `countersign mcp`: an agent's identity as tools for a model (Model Context Protocol). */
 export function mcpCommand(program: Command, cli: Invocation): void {
-  takesKey(takesService(program.command('mcp')))
+  takesChain(takesKey(takesService(program.command('mcp'))))
     .description('serve these commands as tools for a model (Model Context Protocol)')
     .option(
       '--audience <origin>',
@@ -52,7 +57,7 @@ async function mcp(options: McpOptions, cli: Invocation): Promise<void> {
   const { http, host = '127.0.0.1', allowHost } = options
   // Loaded on demand, so that the other commands start faster.
   const { createContext } = await import('../mcp/context.ts')
-  const context = createContext(cli, options)
+  const context = await createContext(cli, options)
   if (http !== undefined) return serveOverHttp({ http, host, allowHost }, context)
   if (options.host !== undefined || allowHost.length > 0) {
     throw new Failure('USAGE', '--host and --allow-host require --http.')

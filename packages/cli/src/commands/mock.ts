@@ -2,11 +2,18 @@ import { spawn } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { constants, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { encodeBase64, namingFor } from '@countersign/protocol'
+import {
+  type DelegationLimits,
+  didOf,
+  encodeBase64,
+  namingFor,
+  readLimits,
+} from '@countersign/protocol'
 import { Failure } from '@countersign/sdk/tool-support'
 import type { Command } from 'commander'
 import type { Invocation } from '../invocation.ts'
 import type { MockAgent } from '../mock/agents.ts'
+import type { MockDelegate } from '../mock/delegates.ts'
 import type { MockIssuer } from '../mock/issuer.ts'
 import type { Mock } from '../mock/serve.ts'
 import { untilStarterEnds } from '../mock/starter.ts'
@@ -18,15 +25,20 @@ Runs a command with the mock, and ends with it and its exit code:
 The command finds the address in COUNTERSIGN_URL, and in COUNTERSIGN_MOCK the path of a file with what is described below.
 
 Without a command, the first output is JSON with the address and the agents: their states, DIDs and private keys, with a
-certificate for each key. It ends on SIGINT or SIGTERM, and with the process that has started it.
+certificate for each key. It also has three delegates of one agent, with chains for --origin: one accepted, one expired and one ended. The
+accepted one lasts for an hour from the start. It ends on SIGINT or SIGTERM, and with the process that has started it.
 
 The agents and keys are the same at each start. It listens on loopback only.
 Everyone knows these keys. Never claim a certificate of a real service with them.`
+
+/** Of a site in development. */
+const DEFAULT_ORIGIN = 'http://localhost:3000'
 
 interface MockFlags {
   readonly port: string
   readonly shortName?: string
   readonly idHeader?: string
+  readonly origin: readonly string[]
 }
 
 /** `countersign mock`: sample agents for the tests of relying parties. */
@@ -38,18 +50,29 @@ export function mockCommand(program: Command, cli: Invocation): void {
     .option('--port <port>', 'the port on 127.0.0.1; 0: any free port', '0')
     .option('--short-name <name>', 'the short name of the deployment (default: svc)')
     .option('--id-header <name>', 'the identification header (default: ServiceID)')
+    .option(
+      '--origin <origin>',
+      `your site, which the delegates may call; may be repeated (default: ${DEFAULT_ORIGIN})`,
+      (value: string, previous: readonly string[]) => [...previous, value],
+      [],
+    )
     .addHelpText('after', HELP)
     .action((command: readonly string[], flags: MockFlags) => mock(command, flags, cli))
 }
 
 async function mock(
   command: readonly string[],
-  { port, shortName, idHeader }: MockFlags,
+  { port, shortName, idHeader, origin }: MockFlags,
   cli: Invocation,
 ): Promise<void> {
   // Loaded on demand, so that the other commands start faster.
   const { serveMock } = await import('../mock/serve.ts')
-  const options = { port: portOf(port), naming: namesOf(shortName, idHeader), now: cli.io.now }
+  const options = {
+    port: portOf(port),
+    naming: namesOf(shortName, idHeader),
+    now: cli.io.now,
+    limits: limitsOf(origin),
+  }
   const stopped = Promise.race([cli.io.untilSignalled(), untilStarterEnds(cli.io.env)])
   const serving = await serveMock(options)
   try {
@@ -105,6 +128,15 @@ function portOf(text: string): number {
   throw new Failure('USAGE', '--port must be a number from 0 to 65535.')
 }
 
+function limitsOf(given: readonly string[]): DelegationLimits {
+  const limits = readLimits({ origins: given.length === 0 ? [DEFAULT_ORIGIN] : given })
+  if (limits !== null) return limits
+  throw new Failure(
+    'USAGE',
+    '--origin must be an https origin such as https://shop.example, or http on loopback; 1 to 8 different ones.',
+  )
+}
+
 function namesOf(shortName: string | undefined, idHeader: string | undefined) {
   try {
     return namingFor(shortName, idHeader)
@@ -117,10 +149,31 @@ function namesOf(shortName: string | undefined, idHeader: string | undefined) {
   }
 }
 
-async function resultOf({ url, site, agents, issuer }: Mock) {
+async function resultOf({ url, site, agents, issuer, delegates }: Mock) {
   const { shortName, idHeader } = site.naming
   const listed = agents.map((agent) => listedAgent(agent, site, issuer))
-  return { url, shortName, idHeader, agents: await Promise.all(listed) }
+  return {
+    url,
+    shortName,
+    idHeader,
+    agents: await Promise.all(listed),
+    delegates: delegates.map((each) => listedDelegate(each, site)),
+  }
+}
+
+function listedDelegate(
+  { name, agent, key, chain, expiresAt }: MockDelegate,
+  { naming }: Mock['site'],
+) {
+  return {
+    name,
+    did: didOf(naming, agent.tail),
+    publicKey: encodeBase64(key.publicKey),
+    jwk: key.jwk,
+    pem: key.pem,
+    chain,
+    expiresAt: new Date(expiresAt).toISOString(),
+  }
 }
 
 async function listedAgent(agent: MockAgent, { naming }: Mock['site'], issuer: MockIssuer) {

@@ -4,6 +4,7 @@ import type { Registry } from '@countersign/sdk'
 import { codeOf, Failure } from '@countersign/sdk/tool-support'
 import type { Command } from 'commander'
 import { readAgentCard, signAgentCard } from '../agent-card.ts'
+import { refusesChain } from '../chain-option.ts'
 import { type Invocation, takesKey, takesService } from '../invocation.ts'
 import { jsonText } from '../output.ts'
 
@@ -21,7 +22,7 @@ interface SignCardOptions {
 
 /** `countersign sign-card <file>`: signs an A2A agent card, which proves an agent-to-agent channel. */
 export function signCardCommand(program: Command, cli: Invocation): void {
-  takesKey(takesService(program.command('sign-card')))
+  refusesChain(takesKey(takesService(program.command('sign-card'))))
     .description('sign the A2A agent card that contains your DID')
     .argument('<file>', 'the agent card, JSON')
     .option('-o, --output <file>', 'write the signed card to this file; it may be the input file')

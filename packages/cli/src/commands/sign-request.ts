@@ -1,5 +1,6 @@
 import { Failure, requestOf } from '@countersign/sdk/tool-support'
 import type { Command } from 'commander'
+import { delegateOf, takesChain } from '../chain-option.ts'
 import { type Invocation, takesKey } from '../invocation.ts'
 import { ownAgent } from '../own-agent.ts'
 import { audienceFor, type RequestOptions, readRequest, takesRequest } from './request-options.ts'
@@ -17,16 +18,19 @@ that time can send the request in your place. With --json, the output has method
 
 interface SignRequestOptions extends RequestOptions {
   readonly method?: string
+  readonly chain?: string
 }
 
 /** `countersign sign-request --url <url>`: the headers of a signed request. */
 export function signRequestCommand(program: Command, cli: Invocation): void {
-  takesRequest(
-    takesKey(program.command('sign-request'))
-      .description('print the headers of a signed request, for another client to send')
-      .option('--url <url>', 'the address of the request; it is signed for its origin only')
-      .option('--service <url>', 'the address of the service (COUNTERSIGN_URL)')
-      .option('-X, --method <method>', 'the method (default: GET, with a body POST)'),
+  takesChain(
+    takesRequest(
+      takesKey(program.command('sign-request'))
+        .description('print the headers of a signed request, for another client to send')
+        .option('--url <url>', 'the address of the request; it is signed for its origin only')
+        .option('--service <url>', 'the address of the service (COUNTERSIGN_URL)')
+        .option('-X, --method <method>', 'the method (default: GET, with a body POST)'),
+    ),
   )
     .addHelpText('after', HELP)
     .action((options: SignRequestOptions) => signRequest(options, cli))
@@ -38,7 +42,12 @@ async function signRequest(options: SignRequestOptions, cli: Invocation): Promis
     throw new Failure('USAGE', 'The address of the request is missing. Give it with --url.')
   const described = await readRequest(typed, options.method ?? null, options, cli)
   const request = requestOf(described)
-  const { agent } = await ownAgent(cli, [audienceFor(described.url, options)])
+  const audiences = [audienceFor(described.url, options)]
+  const { chain } = options
+  const { agent } =
+    chain === undefined
+      ? await ownAgent(cli, audiences)
+      : await delegateOf(cli, chain, { audiences })
   const { method, url, headers } = await agent.sign(request)
   if (url !== typed && url !== `${typed}/`)
     cli.warn(`send the request to ${url}, the address that was signed`)

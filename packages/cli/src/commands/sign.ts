@@ -9,6 +9,7 @@ import {
   wrongAudience,
 } from '@countersign/sdk/tool-support'
 import type { Command } from 'commander'
+import { refusesChain } from '../chain-option.ts'
 import { type Invocation, takesKey } from '../invocation.ts'
 
 const HELP = `
@@ -32,7 +33,7 @@ interface SignOptions {
 
 /** `countersign sign (--audience <origin> | --unbound) <challenge>`: the answer to a challenge (contract 4.3). */
 export function signCommand(program: Command, cli: Invocation): void {
-  takesKey(program.command('sign'))
+  refusesChain(takesKey(program.command('sign')))
     .description('sign a challenge, to prove that you hold the key')
     .argument('<challenge>', 'the challenge that you received, or - to read it from standard input')
     .option(

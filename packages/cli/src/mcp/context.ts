@@ -1,6 +1,7 @@
 import { encodeBase64 } from '@countersign/protocol'
 import { Failure, parseOrigin } from '@countersign/sdk/tool-support'
 import { IssuedChallenges, type ToolHost } from '@countersign/sdk/tools'
+import { type Delegate, delegateOf } from '../chain-option.ts'
 import { assertAgentId, parseToken, redeem } from '../claim-token.ts'
 import type { Invocation } from '../invocation.ts'
 import { ownAgent } from '../own-agent.ts'
@@ -18,23 +19,34 @@ export interface McpContext extends ToolHost {
 /** Hosts of models wait for some 10 seconds. */
 const MAX_RETRY_AFTER_MS = 5_000
 
-/** Reads the options of `countersign mcp`. @throws Failure USAGE */
-export function createContext(
-  cli: Invocation,
-  options: { readonly audience: readonly string[]; readonly allowPlainChallenges?: true },
-): McpContext {
-  const { audience, allowPlainChallenges = false } = options
+interface McpOptions {
+  readonly audience: readonly string[]
+  readonly allowPlainChallenges?: true
+  readonly chain?: string
+}
+
+/** Reads the options of `countersign mcp`. @throws Failure USAGE; with a chain also NO_KEY, CountersignError UNUSABLE_KEY */
+export async function createContext(cli: Invocation, options: McpOptions): Promise<McpContext> {
+  const { audience, allowPlainChallenges = false, chain } = options
   if (allowPlainChallenges && audience.length > 0) {
     throw new Failure(
       'USAGE',
       '--audience and --allow-plain-challenges cannot be combined: a plain challenge names no audience.',
     )
   }
+  if (chain !== undefined && allowPlainChallenges) {
+    throw new Failure(
+      'USAGE',
+      'A delegate signs no challenges. Leave out --allow-plain-challenges.',
+    )
+  }
+  const named = audience.map((text) => parseOrigin(text, '--audience'))
+  const delegate = chain === undefined ? null : await delegateIn(cli, chain, named)
   const { now } = cli.io
   return {
     cli,
     service: cli.service,
-    audiences: audience.map((text) => parseOrigin(text, '--audience')),
+    audiences: named.length === 0 ? (delegate?.hop.limits.origins ?? []) : named,
     sessions: new Map(),
     allowPlainChallenges,
     issued: new IssuedChallenges(now),
@@ -44,7 +56,11 @@ export function createContext(
     now,
     registry: (naming) => cli.registry(naming),
     signer: () => cli.ownKey(),
-    agentFor: (origin) => ownAgent(cli, [origin], { maxRetryAfterMs: MAX_RETRY_AFTER_MS }),
+    delegation: delegate,
+    agentFor: (origin) =>
+      delegate === null
+        ? ownAgent(cli, [origin], { maxRetryAfterMs: MAX_RETRY_AFTER_MS })
+        : Promise.resolve(senderOf(delegate)),
     async claim(text, agentId) {
       const { naming, token } = parseToken(text)
       assertAgentId(agentId)
@@ -57,4 +73,21 @@ export function createContext(
     rotateKey: (did) => rotateOwnKey(cli, did),
     log: (message) => cli.log(message),
   }
+}
+
+/** @param named the sites of the options; empty: those of the chain */
+function delegateIn(cli: Invocation, chain: string, named: readonly string[]): Promise<Delegate> {
+  const maxRetryAfterMs = MAX_RETRY_AFTER_MS
+  return delegateOf(
+    cli,
+    chain,
+    named.length === 0 ? { maxRetryAfterMs } : { audiences: named, maxRetryAfterMs },
+  )
+}
+
+function senderOf({ agent, did }: Delegate) {
+  const signIn = async () => {
+    throw new Failure('FORBIDDEN', 'A delegated key cannot sign in. Ask the agent.')
+  }
+  return { agent: { fetch: agent.fetch, signIn }, did }
 }

@@ -36,6 +36,7 @@ export interface MockAgent {
   readonly statusReason: string | null
   readonly channels: readonly ChannelEvidence[]
   readonly owner: MockOwner | null
+  readonly maxDelegationDepth: number
   /** Oldest first; the last one is the current one. */
   readonly keys: readonly MockKey[]
 }
@@ -58,7 +59,11 @@ interface Traits {
   readonly channels?: readonly ChannelEvidence[]
   /** How many keys it has had. */
   readonly keys?: number
+  readonly maxDelegationDepth?: number
 }
+
+/** The agent with delegates. */
+export const DELEGATING = 'delegating'
 
 /** The agents, by the state that they are in. */
 const STATES: Readonly<Record<string, Traits>> = {
@@ -81,13 +86,14 @@ const STATES: Readonly<Record<string, Traits>> = {
     owner: null,
     channels: [],
   },
+  [DELEGATING]: { maxDelegationDepth: 1 },
 }
 
 /** The same agents, DIDs and keys at each start, so that policies and tests can name them. */
 export function mockAgents(): readonly MockAgent[] {
   return Object.entries(STATES).map(([name, traits]) => {
     const { status = 'active', statusReason = null, keys = 1 } = traits
-    const { channels = [DOMAIN], owner: holder = VERIFIED } = traits
+    const { channels = [DOMAIN], owner: holder = VERIFIED, maxDelegationDepth = 0 } = traits
     return {
       name,
       tail: randomTail(bytesFor(`tail of ${name}`)),
@@ -95,6 +101,7 @@ export function mockAgents(): readonly MockAgent[] {
       statusReason,
       channels,
       owner: holder,
+      maxDelegationDepth,
       keys: Array.from({ length: keys }, (_, i) => keyFor(`key ${i + 1} of ${name}`)),
     }
   })
@@ -103,6 +110,11 @@ export function mockAgents(): readonly MockAgent[] {
 /** The key of an agent that counts. */
 export function currentKey({ keys }: MockAgent): MockKey {
   return keys.at(-1) as MockKey
+}
+
+/** The key of a delegate: registered nowhere. */
+export function delegateKey(name: string): MockKey {
+  return keyFor(`key of the delegate ${name}`)
 }
 
 function owner(username: string, ...verifications: readonly VerificationEvidence[]): MockOwner {

@@ -137,7 +137,7 @@ export function agentObjectOf(site: MockSite, agent: MockAgent): AgentObject {
     statusChangedAt: SINCE,
     statusReason: agent.statusReason,
     updatedAt: SINCE,
-    maxDelegationDepth: 0,
+    maxDelegationDepth: agent.maxDelegationDepth,
     links: {
       self: `${origin}/api/agents/${did}`,
       lookup: `${origin}/api/v1/agent/${did}`,

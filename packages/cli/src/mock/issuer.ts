@@ -62,6 +62,8 @@ export class MockIssuer {
   readonly #epoch = randomUUID()
   /** The entry of each key, by its thumbprint. */
   readonly #entries = new Map<string, number>()
+  /** The entry of certificates whose delegations were ended. */
+  readonly #ended: number
   readonly #list = new Uint8Array(STATUS_LIST_BYTES)
 
   constructor(site: MockSite, agents: readonly MockAgent[]) {
@@ -73,6 +75,8 @@ export class MockIssuer {
         this.#entries.set(key.keyThumbprint, this.#entries.size)
       }
     }
+    this.#ended = this.#entries.size
+    setStatusAt(this.#list, this.#ended, STATUS_VALUES.invalid)
   }
 
   /** `GET /.well-known/jwks.json` */
@@ -94,9 +98,24 @@ export class MockIssuer {
 
   /** The certificate that an agent got while it was active and had this key. */
   certificateOf(agent: MockAgent, key: MockKey, alg?: JwsAlgorithm): Promise<string> {
+    return this.#certificateWith(agent, key, this.#entryOf(key), alg)
+  }
+
+  /** The certificate that an agent had before it ended its delegations. */
+  endedCertificateOf(agent: MockAgent): Promise<string> {
+    return this.#certificateWith(agent, currentKey(agent), this.#ended)
+  }
+
+  #certificateWith(
+    agent: MockAgent,
+    key: MockKey,
+    idx: number,
+    alg?: JwsAlgorithm,
+  ): Promise<string> {
     const { origin } = this.#site
     const did = didOf(this.#site.naming, agent.tail)
     const { grade, policyVersion, verification } = this.#evidenceOf(agent, 'active')
+    const { maxDelegationDepth } = agent
     const claims: CertificateClaims = {
       iss: origin,
       sub: did,
@@ -104,7 +123,7 @@ export class MockIssuer {
       jti: randomUUID(),
       vct: `${origin}/credentials/agent-certificate`,
       cnf: { jwk: jwkOf(key.publicKey) },
-      status: { status_list: { uri: origin + STATUS_LIST_PATH, idx: this.#entryOf(key) } },
+      status: { status_list: { uri: origin + STATUS_LIST_PATH, idx } },
       identityMethod: verification?.provider ?? null,
       identityLevel: verification === null ? 'unverified' : 'verified',
       assurance: verification?.assurance ?? null,
@@ -113,6 +132,7 @@ export class MockIssuer {
       keySequence: agent.keys.indexOf(key) + 1,
       keyChangedAt: new Date(CLAIMED_AT).toISOString(),
       did_web: didWebOf(new URL(origin).host, did),
+      ...(maxDelegationDepth > 0 && { maxDelegationDepth }),
     }
     return this.#sign(TOKEN_TYPES.certificate, claims, alg)
   }

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import {
   CodedError,
+  type DelegationLimits,
   ERROR_STATUS,
   FEED_TYPE,
   identifySchema,
@@ -13,6 +14,7 @@ import {
 } from '@countersign/protocol'
 import { isSignature } from '@countersign/sdk'
 import { currentKey, type MockAgent, mockAgents } from './agents.ts'
+import { type MockDelegate, mockDelegates } from './delegates.ts'
 import type { MockSite } from './documents.ts'
 import * as documents from './documents.ts'
 import { serveFeed } from './feed.ts'
@@ -32,6 +34,7 @@ export interface Mock {
   readonly agents: readonly MockAgent[]
   readonly site: MockSite
   readonly issuer: MockIssuer
+  readonly delegates: readonly MockDelegate[]
   close(): Promise<void>
 }
 
@@ -39,6 +42,8 @@ export interface Mock {
 export interface MockOptions extends Pick<MockSite, 'naming' | 'now'> {
   /** 0: one that is free. */
   readonly port: number
+  /** What the delegates may do. */
+  readonly limits: DelegationLimits
 }
 
 /** What is sent. */
@@ -52,7 +57,7 @@ interface Reply {
  * Serves sample agents on loopback, from memory: what a relying party reads of a service. Nothing can be claimed or changed.
  * @throws Error of the system if it cannot listen
  */
-export async function serveMock({ port, naming, now }: MockOptions): Promise<Mock> {
+export async function serveMock({ port, naming, now, limits }: MockOptions): Promise<Mock> {
   const agents = mockAgents()
   const server = createServer((request, response) => {
     respond(request, response).catch((error) => send(request, response, errorReply(error)))
@@ -63,7 +68,13 @@ export async function serveMock({ port, naming, now }: MockOptions): Promise<Moc
   })
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const site = { origin: url, naming, now }
-  const served = { site, agents, issuer: new MockIssuer(site, agents) }
+  const issuer = new MockIssuer(site, agents)
+  const served = {
+    site,
+    agents,
+    issuer,
+    delegates: await mockDelegates(issuer, agents, limits, now()),
+  }
   const respond = async (request: IncomingMessage, response: ServerResponse) => {
     const isFeed = request.method === 'GET' && pathOf(request) === '/api/v1/feed'
     if (isFeed) return serveFeed(served.issuer, request, response)

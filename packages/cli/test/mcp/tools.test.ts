@@ -135,7 +135,7 @@ suite('countersign mcp', () => {
       certificateUrl: `${service.url}/agent/${did}`,
     }
     const key = { publicKey, keySequence: 1, keyChangedAt: lookup.owner.claimedAt, recovery: null }
-    assert.deepEqual(me, { ...certificate, ...key, service: service.url })
+    assert.deepEqual(me, { ...certificate, ...key, delegation: null, service: service.url })
 
     const second = await service.operator.issueToken(owner)
     const again = await agent.data('claim', { token: second, agentId: 'Zoë 2' })

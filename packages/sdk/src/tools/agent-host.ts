@@ -45,6 +45,7 @@ function hostOf(
     issued: new IssuedChallenges(Date.now),
     command: 'countersign',
     userAgent: null,
+    delegation: null,
     now: Date.now,
     registry: () => registry,
     signer: async () => signerOf(agent),

@@ -1,4 +1,4 @@
-import { encodeBase64, type Naming } from '@countersign/protocol'
+import { type DelegationHop, encodeBase64, type Naming } from '@countersign/protocol'
 import { z } from 'zod'
 import type { Agent } from '../agent.ts'
 import type { Signer } from '../keys/signer.ts'
@@ -16,6 +16,13 @@ interface ClaimedByTool {
   /** 32 bytes in padded standard base64. */
   readonly publicKey: string
   readonly keyCreated: boolean
+}
+
+/** What an agent has delegated to the key of the tools. */
+export interface ToolDelegation {
+  /** Of the agent. */
+  readonly did: string
+  readonly hop: DelegationHop
 }
 
 /** Whose tools they are: the agent, its service, and what its operator allows. The model sets nothing of it. */
@@ -40,9 +47,13 @@ export interface ToolHost {
   /** The agent's own key. @throws an error with the code NO_KEY, UNUSABLE_KEY */
   signer(): Promise<Signer>
   /** The agent, which signs requests to this origin. @throws an error with the code NOT_FOUND or NO_DID without a certificate */
-  agentFor(origin: string): Promise<{ readonly agent: Agent; readonly did: string }>
+  agentFor(
+    origin: string,
+  ): Promise<{ readonly agent: Pick<Agent, 'fetch' | 'signIn'>; readonly did: string }>
   claim(token: string, agentId: string): Promise<ClaimedByTool>
   rotateKey(did: string | undefined): Promise<RotatedByTool>
+  /** The delegation that the key acts by; null: it is the key of the agent itself. */
+  readonly delegation: ToolDelegation | null
   /** For the operator. */
   log(message: string): void
 }
@@ -125,11 +136,13 @@ export const agentReference = () =>
     )
 
 /**
- * The agent that a tool is about: the named one, else the agent itself by its public key.
+ * The agent that a tool is about: the named one, else the agent itself, by its public key or, for a delegate, by its DID.
  * @throws Failure USAGE
  */
 export async function agentOrSelf(agent: string | undefined, host: ToolHost): Promise<string> {
-  if (agent === undefined) return encodeBase64((await host.signer()).publicKey)
+  if (agent === undefined) {
+    return host.delegation?.did ?? encodeBase64((await host.signer()).publicKey)
+  }
   assertReference(agent)
   return agent
 }

@@ -14,6 +14,8 @@ export type FailureCode =
   | 'WRONG_AUDIENCE'
   /** A site refused the sign-in of the agent. */
   | 'NOT_ADMITTED'
+  /** The owner, or the delegation before, allows no further one. */
+  | 'DELEGATION_NOT_ALLOWED'
   | 'ANOTHER_AGENT'
   | 'ANOTHER_SERVICE'
   | 'REVOKED'

@@ -1,5 +1,4 @@
 import { isLoopback } from '@countersign/protocol'
-import type { Agent } from '../agent.ts'
 import { CountersignError } from '../errors.ts'
 import { Failure } from './failure.ts'
 
@@ -54,12 +53,12 @@ export function requestOf({ method, url, headers, body }: SiteRequest): Request 
 }
 
 /**
- * `Agent.fetch` with errors in words.
+ * `fetch` of an agent or a delegate, with errors in words.
  * @param userAgent unless the request has its own; null: that of the platform
  * @throws Failure UNREACHABLE, NO_ANSWER; CountersignError of `Agent.fetch`
  */
 export async function fetchSigned(
-  agent: Agent,
+  agent: { readonly fetch: typeof globalThis.fetch },
   request: Request,
   userAgent: string | null,
 ): Promise<Response> {

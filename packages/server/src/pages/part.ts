@@ -1,5 +1,4 @@
 import { join } from 'node:path'
-import type { RootLookup } from '@countersign/protocol'
 import type { OwnersPart } from '../accounts/owners/owner-routes.ts'
 import type { OwnerDeps } from '../accounts/providers/providers.ts'
 import type { ReadDeps } from '../agents/find-agent.ts'
@@ -11,6 +10,7 @@ import type { RateLimiter } from '../http/limits/rate-limiter.ts'
 import type { PartDeps } from '../http/part.ts'
 import { RenderedCache } from '../http/rendered.ts'
 import type { LogPart } from '../log/part.ts'
+import type { StatementsPart } from '../statements/part.ts'
 import { KeyDirectories } from './check-request/key-directories.ts'
 import { serveDashboard } from './dashboard/dashboard-routes.ts'
 import { sessionRoutes } from './dashboard/session-routes.ts'
@@ -44,7 +44,7 @@ export function openPages(
   context: PagesPartDeps,
   { verify }: AgentsPart,
   { loggedKeys }: LogPart,
-  findRoot: RootLookup,
+  { rootsAt }: StatementsPart,
 ): OwnersPart {
   const { settings, db, site, pages, rateLimiter, previewLimiter } = context
   const read = { ...context, db: db.read }
@@ -56,10 +56,10 @@ export function openPages(
     async routes(app) {
       await servePages(app, {
         read,
-        findRoot,
+        findRoot: rootsAt(context.now),
         pages,
         verify,
-        inspect: { ...context, directories },
+        inspect: { ...context, directories, rootsAt },
         challenges: context,
         loggedKeys,
         previewLimiter,

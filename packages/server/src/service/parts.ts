@@ -43,7 +43,8 @@ export async function openParts(
   // Each query of PostgreSQL is a round trip, for which all other claims would wait: there, the log's own step is cheaper.
   const claimLog = settings.database.kind === 'sqlite' ? log.claims : null
   const statements = await opened.open(openStatements(deps, log))
-  const agents = await opened.open(openAgents(deps, cards, claimLog, statements.findRoot))
+  const findRoot = statements.rootsAt(deps.now)
+  const agents = await opened.open(openAgents(deps, cards, claimLog, findRoot))
   const channels = await opened.open(openChannels(deps))
   const notifications = await opened.open(openNotifications(deps))
   const webhooks = await opened.open(openWebhooks(deps))
@@ -51,7 +52,7 @@ export async function openParts(
   const accounts = await opened.open(
     openAccounts({ ...deps, channelsOfActiveAgents, disableWebhooksOfKey }),
   )
-  const pages = await opened.open(openPages(deps, agents, log, statements.findRoot))
+  const pages = await opened.open(openPages(deps, agents, log, statements))
   const privacy = await opened.open(openPrivacy(deps))
   const withOwnerRoutes = [
     pages,

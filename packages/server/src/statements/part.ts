@@ -31,8 +31,8 @@ import {
 const OLD_CHANGES_MS = 3_600_000
 
 export interface StatementsPart extends OwnersPart {
-  /** Verifies certificates of this service, of which chains of delegations begin with one. */
-  readonly findRoot: RootLookup
+  /** Verifies certificates of this service as of a time. Chains of delegations begin with one. */
+  readonly rootsAt: (now: () => number) => RootLookup
 }
 
 /** What the issuer signs: status lists with their feed, certificates, grants. */
@@ -54,7 +54,7 @@ export async function openStatements(
   const statusState = status.state
   const issuer = new Issuer({ ...deps, certificateLifetimeMs, loggedKeys, statusState })
   return {
-    findRoot: rootVerifier({ ...deps, statusState }),
+    rootsAt: (now) => rootVerifier({ ...deps, statusState, now }),
     routes(app) {
       statusListRoute(app, { site, ...status })
       snapshotRoute(app, { site, ...status })

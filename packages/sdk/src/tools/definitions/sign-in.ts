@@ -51,7 +51,7 @@ Give the address of the site's sign-in endpoint for agents, from its documentati
 /** Errors that the site has no words in. */
 const OWN_ERRORS = ['NETWORK', 'TIMEOUT', 'WRONG_AUDIENCE', 'NOT_A_CHALLENGE', 'LOOKS_LIKE_A_CLAIM']
 
-async function signInAt(agent: Agent, url: URL): Promise<AgentSession> {
+async function signInAt(agent: Pick<Agent, 'signIn'>, url: URL): Promise<AgentSession> {
   try {
     return await agent.signIn(url, { signal: AbortSignal.timeout(TIMEOUT_MS) })
   } catch (error) {

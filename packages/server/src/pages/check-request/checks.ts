@@ -1,7 +1,7 @@
-import { SIGNATURE_REASONS, type SignatureReason } from '@countersign/protocol'
+import { type DelegationHop, SIGNATURE_REASONS, type SignatureReason } from '@countersign/protocol'
 import { coveredNames, requiredNames, syntaxHint } from './decode-request.ts'
 import type { Inspected } from './inspected.ts'
-import { type CheckName, REASONS } from './reasons.ts'
+import { CHAIN_FAULTS, type CheckName, REASONS } from './reasons.ts'
 
 /**
  * `undecided`: the check could not be made, so the request proves nothing. `unchecked`: only the site itself can make it, or nothing is
@@ -19,6 +19,13 @@ export type CheckValue =
       readonly kind: 'times'
       readonly created: number | null
       readonly expires: number | null
+      readonly now: number
+    }
+  /** `now` in milliseconds since 1970. */
+  | {
+      readonly kind: 'hop'
+      readonly label: string
+      readonly hop: DelegationHop
       readonly now: number
     }
 
@@ -95,12 +102,33 @@ const ROWS: Readonly<Record<CheckName, CheckRow>> = {
   },
   key: {
     title: 'Key',
-    passed: ({ source }) => source?.found ?? '',
+    passed: ({ source }) =>
+      source?.found || {
+        unchecked: 'The key of the agent was not used, because the delegation does not count.',
+      },
     failed: ({ source }) => source?.fault ?? null,
     values: ({ result: { keyid, signatureAgent } }) => [
       keyid === null ? null : code('keyid', keyid),
       signatureAgent === null ? null : code('Signature-Agent', signatureAgent.url),
     ],
+  },
+  delegation: {
+    title: 'Delegation',
+    passed: ({ result: { delegation } }) =>
+      delegation === null
+        ? 'The request has no chain of delegations.'
+        : 'The agent has delegated to this key, hop by hop. Your gateway refuses chains unless delegation is set in its policy.',
+    failed: ({ result: { delegation } }, reason) => {
+      const fault = delegation?.fault ?? null
+      return reason === 'delegation-invalid' && fault !== null ? CHAIN_FAULTS[fault] : null
+    },
+    values: ({ result: { delegation }, now }) =>
+      (delegation?.hops ?? []).map((hop, at) => ({
+        kind: 'hop',
+        label: `Hop ${at + 1}`,
+        hop,
+        now,
+      })),
   },
   signature: {
     title: 'Signature',
@@ -162,12 +190,12 @@ const ORDER = Object.keys(ROWS) as readonly CheckName[]
 /** The verifier stops at the first fault: every check before it has passed, and none after it was made. */
 export function checksOf(inspected: Inspected): readonly Check[] {
   const { reason } = inspected.result
-  const stop = reason === null ? ORDER.length : ORDER.indexOf(REASONS[reason].check)
+  const { stop, last } = endOf(reason)
   return ORDER.map((name, index) => {
     const row = ROWS[name]
     const { title } = row
     const values = row.values(inspected).filter((each) => each !== null)
-    if (index > stop) {
+    if (index > last) {
       return { name, title, outcome: 'not-reached', words: '', values }
     }
     if (reason !== null && index === stop) {
@@ -179,6 +207,13 @@ export function checksOf(inspected: Inspected): readonly Check[] {
       ? { name, title, outcome: 'passed', words: passed, values }
       : { name, title, outcome: 'unchecked', words: passed.unchecked, values }
   })
+}
+
+/** The check that failed, and the last one that was made. */
+function endOf(reason: SignatureReason | null): { readonly stop: number; readonly last: number } {
+  if (reason === null) return { stop: ORDER.length, last: ORDER.length }
+  const { check, after = check } = REASONS[reason]
+  return { stop: ORDER.indexOf(check), last: ORDER.indexOf(after) }
 }
 
 /** What the signature has to cover and does not. */

@@ -1,7 +1,10 @@
 import {
   agentOfKeySetUrl,
+  type DelegationRoot,
   type KeyLookupFault,
   type KeyReference,
+  type RootFault,
+  type RootLookup,
   type SigningKey,
 } from '@countersign/protocol'
 import type { VerifyDeps } from '../../agents/verification/verify-challenge.ts'
@@ -13,6 +16,8 @@ import { SAMPLE_KEY } from './sample-request.ts'
 
 export interface FindKeyDeps extends VerifyDeps {
   readonly directories: KeyDirectories
+  /** Verifies certificates of this service as of a time. */
+  readonly rootsAt: (now: () => number) => RootLookup
 }
 
 /** Where the key of a signature was looked for. */
@@ -67,6 +72,25 @@ export async function findKey(
   if (typeof key === 'string') return missing(key, null)
   const words = 'This service knows the key as the current key of an agent.'
   return { key, source: { isSample: false, found: words, fault: null } }
+}
+
+/** Verifies the certificate that a chain of delegations begins with. */
+export async function findRoot(
+  { rootsAt }: FindKeyDeps,
+  now: number,
+  root: DelegationRoot,
+): Promise<{ readonly key: SigningKey | RootFault; readonly source: KeySource }> {
+  const key = await rootsAt(() => now)(root)
+  if (key === 'untrusted-agent') {
+    const fault =
+      'The chain is of an agent of another service. This page verifies those of its own.'
+    return { key, source: { isSample: false, found: '', fault } }
+  }
+  const found = 'This service knows the key in the certificate as the current key of the agent.'
+  return {
+    key,
+    source: { isSample: false, found: typeof key === 'string' ? '' : found, fault: null },
+  }
 }
 
 async function findInDirectory(

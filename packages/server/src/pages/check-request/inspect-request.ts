@@ -1,5 +1,6 @@
 import {
   agentOfKeySetUrl,
+  type DelegationRoot,
   type KeyReference,
   MAX_DIRECTORY_LIFETIME,
   type NonceStore,
@@ -12,7 +13,7 @@ import { rawRequestOf } from '../../agents/verification/verify-signed-request.ts
 import { breakRequest } from './break-request.ts'
 import { type Check, checksOf } from './checks.ts'
 import { type DecodedRequest, decodeRequest } from './decode-request.ts'
-import { type FindKeyDeps, findKey, type KeySource } from './find-key.ts'
+import { type FindKeyDeps, findKey, findRoot, type KeySource } from './find-key.ts'
 import type { Inspected } from './inspected.ts'
 import { parsePasted } from './parse-pasted.ts'
 import { parsePastedKey } from './pasted-key.ts'
@@ -71,6 +72,14 @@ async function inspect(deps: FindKeyDeps, form: RequestForm, address: string): P
         looked.source = source
         return key
       },
+      delegation: {
+        ...ANY_CHAIN,
+        async findRoot(root: DelegationRoot) {
+          const { key, source } = await findRoot(deps, now, root)
+          looked.source = source
+          return key
+        },
+      },
       verifySignature: (...args) => deps.ed25519.verify(...args),
       nonces,
       rulesOf: (agent) => rulesOf(deps, agent),
@@ -98,6 +107,9 @@ async function inspect(deps: FindKeyDeps, form: RequestForm, address: string): P
     link: requestLink(form, pasted, decoded, present),
   }
 }
+
+/** The policy of the site decides. */
+const ANY_CHAIN = { maxDepth: 3, maxSeconds: 86_400, mcp: true }
 
 /** Signers that this service has not certified may follow the drafts: a signature over the host, for a day. */
 const DRAFT_RULES: SignatureRules = { profile: 'wba', maxLifetimeSeconds: MAX_DIRECTORY_LIFETIME }

@@ -1,4 +1,4 @@
-import type { SignatureReason } from '@countersign/protocol'
+import type { DelegationFault, SignatureReason } from '@countersign/protocol'
 
 /** The checks of a signed request, in the order in which the verifier makes them (docs: signed requests; RFC 9421 and Web Bot Auth). */
 export type CheckName =
@@ -9,6 +9,7 @@ export type CheckName =
   | 'components'
   | 'times'
   | 'key'
+  | 'delegation'
   | 'signature'
   | 'identification'
   | 'status'
@@ -18,6 +19,8 @@ export type CheckName =
 interface ReasonMeaning {
   /** The check that it comes from. */
   readonly check: CheckName
+  /** The last check that has passed before, if it is not the one in front of it. */
+  readonly after?: CheckName
   /** What it means and how to fix it. */
   readonly words: string
 }
@@ -95,22 +98,22 @@ export const REASONS: Readonly<Record<SignatureReason, ReasonMeaning>> = {
     words: 'The keys of the agent cannot be read at the moment. Try again later.',
   },
   'delegation-refused': {
-    check: 'key',
+    check: 'delegation',
     words:
       'A delegate signed this request. Sites refuse delegates unless their settings accept them.',
   },
   'delegation-invalid': {
-    check: 'key',
-    words: 'A delegate signed this request, and its chain of delegations is invalid.',
+    check: 'delegation',
+    words: 'The chain of delegations is invalid.',
   },
   'delegation-expired': {
-    check: 'key',
-    words: 'A delegate signed this request, and its delegation has expired.',
+    check: 'delegation',
+    words: 'The delegation has expired. The delegate needs another one of its agent.',
   },
   'delegation-ended': {
-    check: 'key',
+    check: 'delegation',
     words:
-      'A delegate signed this request, and its delegation has ended: the certificate of the agent was replaced or revoked.',
+      'The delegation has ended: the agent or its owner has ended it, or the certificate of the agent was replaced or revoked.',
   },
   algorithm: {
     check: 'signature',
@@ -134,8 +137,10 @@ export const REASONS: Readonly<Record<SignatureReason, ReasonMeaning>> = {
     words: 'The certificate of this agent is revoked.',
   },
   'delegation-limit': {
-    check: 'status',
-    words: 'A delegate signed this request, which is outside its limits.',
+    check: 'delegation',
+    after: 'status',
+    words:
+      'The request is outside the limits of its delegation: another site, method, path or MCP call, or a header that overrides the method or the path.',
   },
   'not-admitted': {
     check: 'status',
@@ -161,4 +166,17 @@ export const REASONS: Readonly<Record<SignatureReason, ReasonMeaning>> = {
     check: 'body',
     words: 'The body does not match Content-Digest, or Content-Digest cannot be parsed.',
   },
+}
+
+/** Which step of the check "Delegation" an invalid chain fails (docs: delegation). */
+export const CHAIN_FAULTS: Readonly<Record<DelegationFault, string>> = {
+  format: 'Format: the chain or one of its values has another form than the documentation says.',
+  key: 'Keys: the last key is not keyid, or a key occurs twice or is none that may sign.',
+  depth: 'Depth: there are more hops than the owner, or the hop before, has allowed.',
+  times:
+    'Times: a hop lasts longer than 24 hours, than the hop before or than the certificate, or begins in the future.',
+  widened: 'Limits: a hop allows more than the one before it.',
+  binding: 'Binding: a hop was signed for another certificate or hop than the one before it.',
+  root: 'Certificate: it is not one of this service for the agent that Signature-Agent names.',
+  signature: 'Signatures: the key before it has not signed a hop.',
 }

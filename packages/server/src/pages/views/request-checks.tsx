@@ -12,6 +12,8 @@ interface InspectionProps {
 
 const AGENT_SIGNED = 'The agent signed this request, and its certificate is active.'
 const SAMPLE_SIGNED = 'The sample agent signed this request. It exists on this page alone.'
+const DELEGATE_SIGNED =
+  'A delegate signed this request for the agent, whose certificate is active. Your site refuses delegates unless its policy accepts them.'
 const HOLDER_SIGNED =
   'The holder of the key signed this request. This service has not certified the signer.'
 
@@ -24,7 +26,7 @@ export function RequestVerdict({ inspection }: InspectionProps) {
     )
   }
   const { result, broken, isRedacted, isPinned, now, checks, source } = inspection
-  const { reason, verdict, did } = result
+  const { reason, verdict, did, delegation } = result
   const at = isPinned ? ` That was the result at ${timeText(now)}.` : ''
   if (reason === null && broken.name !== null) {
     return (
@@ -37,7 +39,8 @@ export function RequestVerdict({ inspection }: InspectionProps) {
     return (
       <Verdict tone="active" title="Verified">
         {did === null && HOLDER_SIGNED}
-        {did !== null && (source?.isSample ? SAMPLE_SIGNED : AGENT_SIGNED)}
+        {did !== null && delegation !== null && DELEGATE_SIGNED}
+        {did !== null && delegation === null && (source?.isSample ? SAMPLE_SIGNED : AGENT_SIGNED)}
         {at}
       </Verdict>
     )
@@ -181,6 +184,8 @@ function Value({ value, isLive }: { readonly value: CheckValue; readonly isLive:
           </a>
         </p>
       )
+    case 'hop':
+      return <Hop value={value} />
     case 'code':
       return (
         <p>
@@ -188,6 +193,44 @@ function Value({ value, isLive }: { readonly value: CheckValue; readonly isLive:
         </p>
       )
   }
+}
+
+/** A delegation, with what it limits. */
+function Hop({ value }: { readonly value: Extract<CheckValue, { kind: 'hop' }> }) {
+  const { label, hop, now } = value
+  const { keyid, issuedAt, expiresAt, maxDepth, limits } = hop
+  const isToday = [issuedAt, expiresAt].every((each) => dayOf(each) === dayOf(now))
+  const rows = [
+    ['Sites', limits.origins],
+    ['Methods', limits.methods],
+    ['Paths', limits.paths],
+    ['MCP calls', limits.mcp],
+  ] as const
+  return (
+    <div className="mt-1 rounded-lg bg-sunken px-3 py-2">
+      <p>
+        {label}, to the key <code className="font-mono text-[0.8125rem] break-all">{keyid}</code>
+      </p>
+      <p>
+        From {textOf(issuedAt, isToday)} until {textOf(expiresAt, isToday)} UTC. It allows{' '}
+        {maxDepth === 0
+          ? 'no further hop'
+          : `${maxDepth} further ${maxDepth === 1 ? 'hop' : 'hops'}`}
+        .
+      </p>
+      {rows.map(([title, values]) => (
+        <p key={title}>
+          {title}: {values === null && 'any'}
+          {values?.map((each) => [
+            <code key={each} className="mr-2 font-mono text-[0.8125rem] break-all">
+              {each}
+            </code>,
+            ' ',
+          ])}
+        </p>
+      ))}
+    </div>
+  )
 }
 
 interface TimesProps {
