@@ -107,6 +107,9 @@ export async function assertReflows(page: Page): Promise<void> {
   ]) {
     await page.setViewportSize({ width, height: 900 })
     await page.evaluate(`document.documentElement.style.fontSize = '${fontSize}'`)
+    // The window may have its new size a moment later.
+    const fits = `innerWidth === ${width} && ${OUTSIDE}.length === 0`
+    await page.waitForFunction(fits, undefined, { timeout: 5_000 }).catch(() => undefined)
     await assertNoSidewaysScroll(page)
     const outside = await page.evaluate<string[]>(OUTSIDE)
     assert.deepEqual(outside, [], `${page.url()} at ${width} pixels, text at ${fontSize}`)
