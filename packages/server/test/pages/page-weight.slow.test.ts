@@ -10,11 +10,12 @@ import { BROWSER } from '../../../../test/support/tools.ts'
 const MOST: Readonly<Record<string, { readonly all: number; readonly script: number }>> = {
   start: { all: 125_000, script: 4_000 },
   certificate: { all: 125_000, script: 2_000 },
+  'signed request': { all: 160_000, script: 4_000 },
   dashboard: { all: 310_000, script: 180_000 },
 }
 
 test(
-  'the start page, a certificate and the dashboard are small on the wire',
+  'the start page, a certificate, a checked request and the dashboard are small on the wire',
   BROWSER,
   async (t) => {
     const service = await startTestService(t)
@@ -24,6 +25,10 @@ test(
     const weights = {
       start: await weightOf((await newPage(browser)).page, service.url),
       certificate: await weightOf((await newPage(browser)).page, `${service.url}/agent/${did}`),
+      'signed request': await weightOf(
+        (await newPage(browser)).page,
+        `${service.url}/check/request`,
+      ),
       dashboard: await weightOf(
         (await openAsOwner(browser, service, owner)).page,
         `${service.url}/dashboard`,
