@@ -3,12 +3,14 @@ import { test } from 'node:test'
 import { certificateOf, decodeJws } from '../support/agent-certificates.ts'
 import { assertFit, openBrowser } from '../support/browser.ts'
 import { openTab, openWithCookie } from '../support/dashboard.ts'
+import { createGroup } from '../support/delegation-groups.ts'
 import { newKey } from '../support/key.ts'
 import { endDelegationsWith } from '../support/key-operations.ts'
 import { claimAgent, startTestService } from '../support/service.ts'
 import { signIn } from '../support/signed-in.ts'
 import { referenceIn } from '../support/status-feed.ts'
 import { BROWSER_MATRIX } from '../support/tools.ts'
+import { until } from '../support/until.ts'
 
 test('an owner allows an agent to delegate, ends its delegations and forbids it again', {
   ...BROWSER_MATRIX,
@@ -42,6 +44,24 @@ test('an owner allows an agent to delegate, ends its delegations and forbids it 
     await page.getByRole('button', { name: 'End all delegations …' }).waitFor()
     await page.waitForLoadState('networkidle')
   })
+
+  // The agent creates groups of delegations, of which the owner ends one.
+  for (const label of ['Nightly import of all orders', 'x'.repeat(64)]) {
+    await until(async () => (await createGroup(service, { did, key }, label)).status === 201)
+  }
+  const endGroup = page.getByRole('button', { name: 'End the group Nightly import of all orders' })
+  await endGroup.waitFor()
+  await assertFit(page, async () => {
+    await page.reload()
+    await endGroup.waitFor()
+    await page.waitForLoadState('networkidle')
+  })
+  await endGroup.click()
+  await page.getByRole('alertdialog').getByText('Sites refuse its delegates').waitFor()
+  await page.getByRole('alertdialog').getByRole('button', { name: 'End group' }).click()
+  await page.getByText('The group Nightly import of all orders ended.').first().waitFor()
+  await endGroup.waitFor({ state: 'detached' })
+  assert.equal(await page.getByRole('button', { name: /^End the group x/ }).count(), 1)
 
   await page.getByRole('button', { name: 'End all delegations …' }).click()
   const confirm = page.getByRole('alertdialog')

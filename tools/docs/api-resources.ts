@@ -26,6 +26,8 @@ export const API_RESOURCES: readonly ApiResource[] = [
       'challengeRuntime',
       'answerRuntime',
       'endDelegations',
+      'createDelegationGroup',
+      'endDelegationGroup',
     ],
   },
   {
@@ -130,6 +132,8 @@ export const API_RESOURCES: readonly ApiResource[] = [
       'revokeAllAgents',
       'allowDelegation',
       'endOwnDelegations',
+      'ownDelegationGroups',
+      'endOwnDelegationGroup',
       'agentHistory',
       'agentLogOpenings',
     ],

@@ -133,7 +133,7 @@ export const SDK_PAGES: readonly SdkPage[] = [
       {
         title: 'Get an OAuth access token',
         intro: 'Get a grant, and redeem it at an authorization server ([OAuth](oauth.md)).',
-        names: ['Agent.grant', 'Registry.grant', 'GrantRequest', 'Grant'],
+        names: ['Agent.grant', 'GrantRequest', 'Grant'],
       },
     ],
   },
@@ -204,6 +204,7 @@ export const SDK_PAGES: readonly SdkPage[] = [
         names: [
           'Agent.delegate',
           'Agent.endDelegations',
+          'DelegationGroups',
           'DelegatedAgent',
           'DelegatedAgent: constructor',
           'Registry.endDelegations',
@@ -211,6 +212,8 @@ export const SDK_PAGES: readonly SdkPage[] = [
           'SignedDelegation',
           'DelegatedAgentOptions',
           'DelegationsEnded',
+          'DelegationGroup',
+          'DelegationGroupEnded',
           'EndDelegationsRequest',
         ],
       },

@@ -38,6 +38,14 @@ const FURTHER: Readonly<Record<string, readonly ErrorCode[]>> = {
     'CONFLICT',
     'RATE_LIMITED',
   ],
+  createDelegationGroup: [
+    ...(['UNAUTHENTICATED', 'INVALID_SIGNATURE', 'FORBIDDEN', 'AGENT_NOT_ACTIVE'] as const),
+    ...(['CONFLICT', 'RATE_LIMITED'] as const),
+  ],
+  endDelegationGroup: [
+    ...(['UNAUTHENTICATED', 'INVALID_SIGNATURE', 'FORBIDDEN', 'AGENT_NOT_ACTIVE'] as const),
+    ...(['CONFLICT', 'RATE_LIMITED'] as const),
+  ],
   endOwnDelegations: ['AGENT_NOT_ACTIVE', 'RATE_LIMITED'],
   allowDelegation: ['RECENT_SIGN_IN_REQUIRED', 'AGENT_NOT_ACTIVE', 'RATE_LIMITED'],
   proveDirectory: ['INVALID_SIGNATURE', 'CONFLICT'],

@@ -105,6 +105,32 @@ test('after an end, workers with a new delegation are admitted', async (t) => {
   }
 })
 
+test('one group of workers ends, and the others and the agent itself go on', async (t) => {
+  const { service, sites } = await startSites(t)
+  const agent = await delegator(service, 1)
+  const first = await agent.agent.delegationGroups.create('first')
+  const second = await agent.agent.delegationGroups.create('second')
+  const ending = await workerOf({ ...agent, certificate: first.certificate })
+  const others = [
+    await workerOf({ ...agent, certificate: second.certificate }),
+    await workerOf(agent),
+  ]
+  const statusAt = async (visit: (request: Request) => Promise<Said>, request: Promise<Request>) =>
+    (await visit(await request))[0]
+  for (const [mode, visit] of sites) {
+    for (const each of [ending, ...others]) {
+      assert.equal(await statusAt(visit, each.request()), 200, mode)
+    }
+  }
+  await agent.agent.delegationGroups.end(first.id)
+  for (const [mode, visit] of sites) {
+    await until(async () => (await statusAt(visit, ending.request())) !== 200)
+    assert.deepEqual(await visit(await ending.request()), ENDED, mode)
+    for (const each of others) assert.equal(await statusAt(visit, each.request()), 200, mode)
+    assert.equal(await statusAt(visit, agent.agent.sign(`${SHOP}/orders`)), 200, mode)
+  }
+})
+
 test('while the service is unreachable, no rule of the policy rescues a chain', async (t) => {
   const service = await startTestService(t)
   const agent = await delegator(service, 1)

@@ -10,6 +10,8 @@ export const WEBHOOK_EVENT_TYPES = [
   'agent.renounced',
   'agent.grade_changed',
   'agent.delegation_changed',
+  'agent.delegation_created',
+  'agent.delegation_ended',
   'agent.key_rotated',
   'agent.key_contested',
   'agent.key_compromised',

@@ -2,11 +2,9 @@ import {
   BOUND_CHALLENGE,
   challengeMessage,
   claimMessage,
-  DIRECTORY_PROOF_MAX_LIFETIME,
   encodeBase64,
   isRecoveryToken,
   type Naming,
-  signDirectory,
 } from '@countersign/protocol'
 import { type AgentAnswer, type AgentOptions, assertAgentOptions } from './agent-options.ts'
 import { AgentTokens } from './certificates/agent-tokens.ts'
@@ -28,6 +26,7 @@ import {
 } from './key-operations.ts'
 import { checkedSigner } from './keys/checked-signer.ts'
 import { assertBoundTo, refuseForeignText } from './keys/refuse-foreign-text.ts'
+import { signOwnDirectory } from './keys/sign-own-directory.ts'
 import type { Signer } from './keys/signer.ts'
 import { namingOf } from './naming.ts'
 import type { CallOptions } from './options.ts'
@@ -49,6 +48,7 @@ import type {
 } from './responses/types.ts'
 import { atLeast } from './settings.ts'
 import type { AgentSession } from './sign-in.ts'
+import { DelegationGroups, requestGrant, type SignedCalls } from './signed-calls.ts'
 import { audiencesOf } from './signed-requests/audiences.ts'
 import { RequestSigner } from './signed-requests/request-signer.ts'
 
@@ -67,6 +67,9 @@ export class Agent {
   readonly #issuer: string
   readonly #now: () => number
   readonly #requests: RequestSigner
+  readonly #calls: SignedCalls
+  /** Groups of delegations, each of which ends without the others. */
+  readonly delegationGroups: DelegationGroups
   #signer: Signer
   readonly #did: OwnDid
 
@@ -99,6 +102,9 @@ export class Agent {
       did: () => this.#did.find(),
       answer: (challenge, audience) => this.answer(challenge, { audience }),
     })
+    const sign: SignedCalls['sign'] = (path, init) => this.#requests.signForService(path, init)
+    this.#calls = { registry, did: () => this.#did.find(), sign }
+    this.delegationGroups = new DelegationGroups(this.#calls)
   }
 
   /** 32 bytes in padded standard base64. */
@@ -247,14 +253,7 @@ export class Agent {
    */
   async proveDirectory(options: Pick<CallOptions, 'signal'> = {}): Promise<DirectoryProof> {
     const did = this.#did.require()
-    const created = Math.floor(this.#now() / 1000)
-    const claim = {
-      authority: new URL(this.#issuer).host,
-      publicKey: this.#signer.publicKey,
-      created,
-      expires: created + DIRECTORY_PROOF_MAX_LIFETIME,
-    }
-    const proof = await signDirectory(claim, (message) => this.#signer.sign(message))
+    const proof = await signOwnDirectory(this.#signer, this.#issuer, this.#now())
     return this.registry.proveDirectory(did, proof, options)
   }
 
@@ -266,23 +265,24 @@ export class Agent {
    *   service. NO_DID if the key has no certificate; UNAVAILABLE if the metadata cannot be read; AGENT_NOT_ACTIVE; RATE_LIMITED
    */
   async grant(request: GrantRequest, options: Pick<CallOptions, 'signal'> = {}): Promise<Grant> {
-    const sign = (path: string, init: RequestInit) => this.#requests.signForService(path, init)
-    return this.registry.grant(await this.#did.find(), request, sign, options)
+    return requestGrant(this.#calls, request, options)
   }
 
   /**
    * Delegates to the key of a worker (`DelegatedAgent`): for these sites, methods and paths, and for a short time. Asks for a fresh
    * certificate; the delegation itself is signed here and registered nowhere. It ends when it expires, by `endDelegations`, with a change of
    * this agent's key, or when its certificate is replaced.
+   * @param request with the `certificate` of a group (`delegationGroups`), it works offline and ends with that group, too
    * @throws CountersignError DELEGATION_NOT_ALLOWED if the owner has not allowed it; INVALID_ARGUMENT; NO_DID; AGENT_NOT_ACTIVE;
    *   UNUSABLE_KEY if the DID has another key
    */
   async delegate(
-    request: DelegateRequest,
+    request: DelegateRequest & { readonly certificate?: string | undefined },
     options: Pick<CallOptions, 'signal'> = {},
   ): Promise<SignedDelegation> {
     const did = await this.#did.find()
-    const source = await certifiedSource(this.registry, did, this.#signer, options)
+    const own = { ...options, certificate: request.certificate }
+    const source = await certifiedSource(this.registry, did, this.#signer, own)
     return signDelegation(source, request, this.#now())
   }
 

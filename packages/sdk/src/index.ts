@@ -130,6 +130,8 @@ export type {
   Card,
   Claimed,
   CompactCard,
+  DelegationGroup,
+  DelegationGroupEnded,
   DelegationsEnded,
   DidDocument,
   DirectoryProof,
@@ -148,4 +150,5 @@ export type {
   Vetoed,
 } from './responses/types.ts'
 export type { AgentSession } from './sign-in.ts'
+export type { DelegationGroups } from './signed-calls.ts'
 export type { AudienceOptions } from './signed-requests/audiences.ts'

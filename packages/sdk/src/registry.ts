@@ -18,7 +18,6 @@ import type {
   ClaimRequest,
   DirectoryProofRequest,
   EndDelegationsRequest,
-  GrantRequest,
   KeyReport,
   RecoverRequest,
   RenounceRequest,
@@ -43,7 +42,6 @@ import type {
   DelegationsEnded,
   DirectoryProof,
   GradeReport,
-  Grant,
   Lookup,
   Recovering,
   Renounced,
@@ -55,6 +53,9 @@ import type {
   Vetoed,
 } from './responses/types.ts'
 import { clientSettings } from './settings.ts'
+
+/** The client of a Registry, for signed requests of its agents. Not exported by the package. */
+export let clientOf: (registry: Registry) => ServiceClient
 
 /**
  * A client of one service. Create one for each service and share it: it caches responses and sends one request for callers that ask for the
@@ -68,6 +69,10 @@ export class Registry {
   #verifyCertificate: Registry['verifyCertificate'] | null = null
   /** Null: any deployment. */
   readonly #naming: Naming | null
+
+  static {
+    clientOf = (registry) => registry.#client
+  }
 
   /**
    * @param service its address, such as `https://id.example`
@@ -348,22 +353,6 @@ export class Registry {
     const request = { path, method: 'PUT', body: { signatureInput, signature } } as const
     const read = about(reference, this.#read(schemas.DIRECTORY_PROOF), (proof) => proof.did)
     return this.#client.send(request, read, isTransient, signal)
-  }
-
-  /**
-   * Requests a grant for an authorization server; `Agent.grant` signs it.
-   * @param did a DID or its 24-character tail
-   * @param sign signs a request to a path of the service and returns all its header fields. Called again for each attempt
-   * @throws CountersignError as `Agent.grant`
-   */
-  grant(
-    did: string,
-    body: GrantRequest,
-    sign: (path: string, init: RequestInit) => Promise<Record<string, string>>,
-    { signal }: Pick<CallOptions, 'signal'> = {},
-  ): Promise<Grant> {
-    const path = `/api/v1/agent/${referenceTo(this.#naming, did).segment}/grant`
-    return this.#client.send({ path, body, sign }, this.#read(schemas.GRANT), isTransient, signal)
   }
 
   /**

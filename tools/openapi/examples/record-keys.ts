@@ -6,7 +6,8 @@ import {
   rotationBody,
   vetoBody,
 } from '../../../test/support/key-operations.ts'
-import { fixedKey, passTime } from './example-service.ts'
+import { signedHeaders } from '../../../test/support/sign-request.ts'
+import { EXAMPLE_URL, fixedKey, passTime } from './example-service.ts'
 import type { Agents } from './record-agents.ts'
 import { agentPath, EXAMPLE_SERVICE, ownAgentPath, type World } from './world.ts'
 
@@ -34,11 +35,45 @@ async function recordRotation({ anyone, ada }: World, { travel }: Agents): Promi
 async function recordDelegation({ anyone, ada }: World, { travel }: Agents): Promise<void> {
   const own = `${ownAgentPath(travel)}/delegation`
   await ada.record('allowDelegation', 'PUT', own, { body: { maxDepth: 1 } })
+  await recordDelegationGroups({ anyone, ada }, travel)
   await ada.record('endOwnDelegations', 'POST', `${own}/end`, { body: {} })
   const key = { old: fixedKey('travel-assistant 2'), sequence: 2 }
   await anyone.record('endDelegations', 'POST', `${agentPath(travel)}/delegation/end`, {
     body: endDelegationsBody(EXAMPLE_SERVICE, travel.did, key, signed()),
   })
+}
+
+/** Two groups of workers: the agent ends one, its owner the other. */
+async function recordDelegationGroups(
+  { anyone, ada }: Pick<World, 'anyone' | 'ada'>,
+  travel: Agents['travel'],
+): Promise<void> {
+  const target = `${agentPath(travel)}/delegations`
+  const send = async (operationId: string, path: string, body: object, status = 200) => {
+    const signedFields = await signedHeaders(
+      EXAMPLE_SERVICE,
+      travel.did,
+      fixedKey('travel-assistant 2'),
+      {
+        method: 'POST',
+        url: EXAMPLE_URL + path,
+        headers: [['Content-Type', 'application/json']],
+        body: JSON.stringify(body),
+      },
+    )
+    const own = signedFields.filter(([name]) => !/^(Host|Content-Type)$/.test(name))
+    return anyone.record(operationId, 'POST', path, {
+      body,
+      headers: Object.fromEntries(own),
+      status,
+    })
+  }
+  const flights = await send('createDelegationGroup', target, { label: 'Flight searches' }, 201)
+  const hotels = await send('createDelegationGroup', target, { label: 'Hotel searches' }, 201)
+  await ada.record('ownDelegationGroups', 'GET', `${ownAgentPath(travel)}/delegations`)
+  await send('endDelegationGroup', `${target}/${flights.id}/end`, {})
+  const end = `${ownAgentPath(travel)}/delegations/${hotels.id}/end`
+  await ada.record('endOwnDelegationGroup', 'POST', end, { body: {} })
 }
 
 /** The key of Minutes is lost, it seems; then it is not. */

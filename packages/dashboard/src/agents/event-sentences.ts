@@ -23,6 +23,9 @@ const SENTENCES: Readonly<
     'The agent renounced its certificate: it is revoked after 72 hours, unless you recover it or report the key.',
   'agent.grade_changed': gradeChanged,
   'agent.delegation_changed': delegationChanged,
+  'agent.delegation_created': () => 'The agent created a group of delegations.',
+  'agent.delegation_ended': ({ by }) =>
+    `${by === 'agent' ? 'The agent' : 'You'} ended a group of delegations.`,
   'agent.key_compromised': () => 'The key was reported as compromised. Nobody can claim it again.',
   'agent.key_rotated': () => 'The agent replaced its key. You can contest this for 72 hours.',
   'agent.key_contested': (payload) =>

@@ -4,6 +4,7 @@ import type {
   AgentHistory,
   AgentKeys,
   HistoryQuery,
+  OwnDelegationGroups,
   OwnerAgent,
   OwnerAgents,
   OwnerAgentsQuery,
@@ -53,6 +54,13 @@ export const keysQuery = (did: string) =>
     queryKey: [...AGENTS_KEY, 'keys', did],
     queryFn: ({ signal }) =>
       get<AgentKeys>(`/api/v1/agent/${encodeURIComponent(did)}/keys`, signal),
+  })
+
+/** The groups of delegations of an agent that have neither ended nor expired. */
+export const delegationGroupsQuery = (did: string) =>
+  queryOptions({
+    queryKey: [...AGENTS_KEY, 'delegations', did],
+    queryFn: ({ signal }) => get<OwnDelegationGroups>(`${pathOf(did)}/delegations`, signal),
   })
 
 /** @param type only events of it; null: all */

@@ -3,6 +3,7 @@ import type { Naming } from '../naming.ts'
 import { ASSURANCES } from '../status.ts'
 import { apiKeySchema } from './api-keys.ts'
 import { exportedChannelSchema } from './channels.ts'
+import { exportedDelegationGroupSchema } from './delegation.ts'
 import { publicKey, timestamp } from './formats.ts'
 import { exportedGrantIssuersSchema } from './grants.ts'
 import { agentKey, keyRecovery, keyRenouncing } from './keys.ts'
@@ -116,6 +117,9 @@ const exportedAgent = (naming: Naming) =>
     }),
     recovery: nullable(exportedRecovery()),
     renouncing: nullable(keyRenouncing()),
+    delegations: Type.Array(exportedDelegationGroupSchema(), {
+      description: 'groups of delegations, newest first',
+    }),
     history: Type.Array(eventSchema(), {
       description: 'newest first; former recoveries are among the events',
     }),

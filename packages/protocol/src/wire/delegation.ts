@@ -3,6 +3,7 @@ import { MAX_HOPS } from '../delegation/format.ts'
 import type { Naming } from '../naming.ts'
 import { did, issuedAt, keySequence, signature, timestamp } from './formats.ts'
 import { nullable } from './nullable.ts'
+import { displayName } from './session.ts'
 
 /** How many hops a chain of an agent may have. */
 export const maxDelegationDepth = () =>
@@ -65,3 +66,72 @@ export const delegationPermissionSchema = () =>
   )
 
 export type DelegationPermission = Static<ReturnType<typeof delegationPermissionSchema>>
+
+/** How many groups of delegations an agent may have at the same time. */
+export const MAX_DELEGATION_GROUPS = 100
+
+const groupId = () => Type.String({ description: 'of the group: random' })
+
+/** `POST /api/v1/agent/{agent}/delegations` */
+export const newDelegationGroupSchema = () =>
+  Type.Object({ label: displayName() }, { additionalProperties: false })
+
+export type NewDelegationGroup = Static<ReturnType<typeof newDelegationGroupSchema>>
+
+export const delegationGroupSchema = () =>
+  Type.Object(
+    {
+      id: groupId(),
+      certificate: Type.String({
+        description: 'a certificate of the agent with a status of its own, a JWT: delegate with it',
+      }),
+      expiresAt: { ...timestamp(), description: 'when the certificate expires' },
+    },
+    { description: 'A group of delegations, which ends without the others' },
+  )
+
+export type DelegationGroup = Static<ReturnType<typeof delegationGroupSchema>>
+
+/** `POST /api/v1/agent/{agent}/delegations/{id}/end`, and the owner's. */
+export const delegationGroupEndedSchema = () =>
+  Type.Object(
+    {
+      id: groupId(),
+      endedAt: {
+        ...timestamp(),
+        description: 'when the group ended: every chain under its certificate is refused',
+      },
+    },
+    { description: 'The group of delegations has ended' },
+  )
+
+export type DelegationGroupEnded = Static<ReturnType<typeof delegationGroupEndedSchema>>
+
+/** `GET /api/account/agents/{agent}/delegations` */
+export const ownDelegationGroupsSchema = () =>
+  Type.Object(
+    {
+      delegations: Type.Array(
+        Type.Object({
+          id: groupId(),
+          label: Type.String({ description: 'as the agent has set it; never published' }),
+          createdAt: timestamp(),
+          expiresAt: timestamp(),
+        }),
+        { description: 'those that have neither ended nor expired, newest first' },
+      ),
+    },
+    { description: 'The groups of delegations of an agent' },
+  )
+
+export type OwnDelegationGroups = Static<ReturnType<typeof ownDelegationGroupsSchema>>
+
+/** A group as the export of an account has it. */
+export const exportedDelegationGroupSchema = () =>
+  Type.Object({
+    id: groupId(),
+    label: Type.String(),
+    createdAt: timestamp(),
+    expiresAt: timestamp(),
+    endedAt: nullable(timestamp()),
+  })

@@ -5,6 +5,8 @@ import {
   certificateClaimsSchema,
   claimResponseSchema,
   compactCardSchema,
+  delegationGroupEndedSchema,
+  delegationGroupSchema,
   delegationsEndedSchema,
   didDocumentSchema,
   directoryProofSchema,
@@ -42,6 +44,8 @@ export const GRADE_REPORT = gradeAnswerSchema(naming)
 export const CLAIMED = claimResponseSchema(naming)
 export const RENOUNCED = renouncedSchema(naming)
 export const DELEGATIONS_ENDED = delegationsEndedSchema(naming)
+export const DELEGATION_GROUP = delegationGroupSchema()
+export const DELEGATION_GROUP_ENDED = delegationGroupEndedSchema()
 export const DIRECTORY_PROOF = directoryProofSchema(naming)
 export const GRANT = grantSchema()
 export const ROTATED = rotatedSchema(naming)

@@ -203,6 +203,23 @@ export interface Renounced {
   readonly finalAt: string | null
 }
 
+/** A group of delegations, which ends without the others. */
+export interface DelegationGroup {
+  /** For `Agent.endDelegationGroup`. */
+  readonly id: string
+  /** For `Agent.delegate`: a certificate of the agent with a status of its own, a JWT. */
+  readonly certificate: string
+  /** When the certificate expires: ISO 8601, UTC. */
+  readonly expiresAt: string
+}
+
+/** A group of delegations has ended. */
+export interface DelegationGroupEnded {
+  readonly id: string
+  /** Chains under its certificate are refused since then. */
+  readonly endedAt: string
+}
+
 /** All delegations of an agent have ended. */
 export interface DelegationsEnded {
   readonly did: string

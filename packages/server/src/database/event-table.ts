@@ -14,6 +14,8 @@ export type AgentEventType =
   | 'agent.renounced'
   | 'agent.grade_changed'
   | 'agent.delegation_changed'
+  | 'agent.delegation_created'
+  | 'agent.delegation_ended'
   | 'agent.key_compromised'
   | 'agent.directory_proven'
   | 'agent.key_rotated'

@@ -14,6 +14,16 @@ import {
 } from './certificates/certificate-routes.ts'
 import { Issuer } from './certificates/issue.ts'
 import { rootVerifier } from './certificates/verify-root.ts'
+import {
+  delegationGroupRoutes,
+  ownDelegationGroupRoutes,
+} from './delegations/delegation-group-routes.ts'
+import {
+  createDelegationGroup,
+  DELETE_DELEGATION,
+  deleteExpiredGroup,
+  endDelegationGroup,
+} from './delegations/delegation-groups.ts'
 import { grantIssuerRoutes, grantRoute, issuerMetadataRoutes } from './grants/grant-routes.ts'
 import { issueGrant } from './grants/issue-grant.ts'
 import { openStatus } from './status-lists/open-status.ts'
@@ -53,6 +63,7 @@ export async function openStatements(
   const deps = { ...context, issuerKeys }
   const statusState = status.state
   const issuer = new Issuer({ ...deps, certificateLifetimeMs, loggedKeys, statusState })
+  const groupDeps = { ...context, issuer, loggedKeys }
   return {
     rootsAt: (now) => rootVerifier({ ...deps, statusState, now }),
     routes(app) {
@@ -63,6 +74,11 @@ export async function openStatements(
       certificateRoutes(app, { site, issuer })
       grantRoute(app, {
         issueGrant: (...args) => metrics.grants.count(issueGrant(deps, ...args), () => 'issued'),
+        baseUrl: site.baseUrl,
+      })
+      delegationGroupRoutes(app, {
+        createGroup: (...args) => createDelegationGroup(groupDeps, ...args),
+        endGroup: (...args) => endDelegationGroup(groupDeps, ...args),
         baseUrl: site.baseUrl,
       })
       issuerMetadataRoutes(app, { site, issuerKeys, db: db.pointReads })
@@ -82,7 +98,11 @@ export async function openStatements(
         open: () => answerPlainPolls({ ...context, naming: site.naming }, status.feed),
       },
     ],
-    ownerRoutes: (app, owners) => grantIssuerRoutes(app, { ...owners, deps }),
+    ownerRoutes(app, owners) {
+      grantIssuerRoutes(app, { ...owners, deps })
+      ownDelegationGroupRoutes(app, { ...owners, deps: context })
+    },
+    jobs: { [DELETE_DELEGATION]: deleteExpiredGroup },
     gauges(registrar) {
       registrar.gauge(
         'countersign_status_age_seconds',

@@ -63,6 +63,8 @@ export const TABLE = {
     // An owner does it in a session here.
     notification: ({ payload: { by } }) => (by === 'agent' ? 'agent_delegation_changed' : null),
   },
+  'agent.delegation_created': { log: null, notification: null },
+  'agent.delegation_ended': { log: null, notification: null },
   'agent.key_rotated': { log: 'key_rotated', by: 'agent', notification: keyChanged },
   'agent.key_recovered': { log: 'key_recovered', by: 'owner', notification: keyChanged },
   'agent.key_contested': { log: 'key_contested', by: 'owner', notification: keyChanged },

@@ -5,6 +5,7 @@ import { encodeBase64, type JsonValue, signDirectory } from '@countersign/protoc
 import { certificateOf } from '../../../../test/support/agent-certificates.ts'
 import { type Answer, jsonOf } from '../../../../test/support/answer.ts'
 import { ask, post } from '../../../../test/support/ask.ts'
+import { createGroup, endGroup } from '../../../../test/support/delegation-groups.ts'
 import { newKey, type TestKey } from '../../../../test/support/key.ts'
 import {
   endDelegationsBody,
@@ -164,6 +165,15 @@ suite('a change of an agent', () => {
     const allow = (maxDepth: number) => () => send('PUT', '/delegation', { maxDepth })
     await expect({ types }, allow(3))
     await expect({ types, entry: 'another' }, allow(1))
+    // A group of delegations leaves the agent's own entry alone.
+    const create = async () => jsonOf(await createGroup(service, { did, key }, 'a', clock.now))
+    let id: unknown
+    await expect({ types: ['agent.delegation_created'] }, async () => {
+      id = (await create()).id
+    })
+    await expect({ types: ['agent.delegation_ended'] }, async () =>
+      ok(await endGroup(service, { did, key }, String(id), clock.now)),
+    )
     await expect({ types, entry: 'invalid' }, () => send('POST', '/delegation/end', {}))
     await certificateOf(service, did)
     const body = endDelegationsBody(service, did, { old: key, sequence: 1 }, clock.signed)

@@ -15,6 +15,7 @@ import { submitHandler } from '../../components/submit-handler.ts'
 import { toast } from '../../components/toast.tsx'
 import { useAction } from '../../components/use-action.ts'
 import { useAgent } from './agent-tabs.ts'
+import { DelegationGroups } from './delegation-groups.tsx'
 import { Events } from './history.tsx'
 import { useRefreshAgent } from './keys/use-recovery.ts'
 
@@ -45,6 +46,7 @@ export function DelegationTab() {
         )}
       </Section>
       {isAllowed && <CommandSection />}
+      {isAllowed && <DelegationGroups did={did} />}
       {isAllowed && <EndSection did={did} name={agent.displayName} />}
       <Section title="History" lead="Changes of delegation, newest first.">
         <Events did={did} type="agent.delegation_changed" />
@@ -170,7 +172,8 @@ function EndSection({ did, name }: EndSectionProps) {
           <li>Sites refuse every delegate of this agent: at once, or after a few seconds.</li>
           <li>The agent gets a new certificate by itself. It can delegate again with that.</li>
           <li>
-            To stop one delegate only, end all, and let the agent delegate to the others again.
+            To stop one delegate only, end its group. If it has none, end all, and let the agent
+            delegate to the others again.
           </li>
         </ul>
       </ConfirmDialog>

@@ -238,7 +238,11 @@ const KEY_EVENTS: Readonly<Record<string, readonly [string, string]>> = {
 }
 
 /** The end of the title, and the text. */
-function delegationOf({ formerDepth, maxDepth, by }: NotificationDetails): [string, string] {
+function delegationOf({ formerDepth, maxDepth, by, label }: NotificationDetails): [string, string] {
+  if (label !== undefined) {
+    const text = `The delegates in the group “${label}” are refused from now on. An API key did this.${IF_NOT_YOU}`
+    return ['a group of delegations ended', text]
+  }
   if (by === 'agent') {
     return [
       'all delegations ended by the agent itself',

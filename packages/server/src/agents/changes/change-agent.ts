@@ -20,13 +20,13 @@ import type { AppliedChange, Change, ChangeType, LogDelay, LostKey } from './cha
 import { delayOf, eventOf, loggedChangeOf, notificationOf, queueRowOf, RULES } from './changes.ts'
 import { insertQueued, takeQueuedGrade } from './log-queue-table.ts'
 import {
+  entriesInUse,
   evidenceNow,
-  invalidateEntry,
+  invalidateEntries,
   reviseAfterDelegation,
   reviseAfterNewKey,
-  reviseEntry,
+  reviseEntries,
 } from './revise-status-entry.ts'
-import { currentEntry } from './status-entry-table.ts'
 
 /** Entries that follow from a change of the owner are spread over this time, so that they do not link the owner's agents. */
 export const SPREAD_MS = { spread: 15 * 60 * 1000, day: 24 * 3_600_000 } as const
@@ -84,6 +84,8 @@ function hasColumns(change: WrittenChange): boolean {
 }
 
 const WITHOUT_COLUMNS: ReadonlySet<ChangeType> = new Set([
+  'agent.delegation_created',
+  'agent.delegation_ended',
   'agent.key_compromised',
   'agent.key_recovery_started',
   'agent.key_recovery_redeemed',
@@ -280,7 +282,7 @@ async function reviseStatusEntry(tx: Tx, changed: Changed): Promise<void> {
   }
   if (statusEntry === 'delegation') return reviseAfterDelegation(tx, before, after, at)
   if (statusEntry === 'invalidate' && isOfCurrentKey(changed))
-    await invalidateEntry(tx, after.tail, at)
+    await invalidateEntries(tx, after.tail, at)
 }
 
 /** Whether a key that was burned is the current one of its agent. */
@@ -296,5 +298,5 @@ async function regrade(tx: Tx, agent: AgentRow, at: number, delay: LogDelay): Pr
     const when = { version: tx.nextSeq(), at }
     await write(tx, agent, { type: 'agent.grade_changed', to, delay }, when)
   }
-  await reviseEntry(tx, await currentEntry(tx.db, agent.tail), agent, evidence, at)
+  await reviseEntries(tx, await entriesInUse(tx.db, agent.tail), agent, evidence, at)
 }

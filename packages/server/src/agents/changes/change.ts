@@ -23,6 +23,17 @@ export type Change =
       /** The owner did it themselves, in a session: they are not notified. */
       readonly isSilent: boolean
     }
+  /** A group of delegations, which has a certificate of its own. */
+  | { readonly type: 'agent.delegation_created'; readonly id: string; readonly expiresAt: number }
+  | {
+      readonly type: 'agent.delegation_ended'
+      readonly id: string
+      /** What the agent has called it. */
+      readonly label: string
+      readonly by: DelegationActor
+      /** The owner did it themselves, in a session: they are not notified. */
+      readonly isSilent: boolean
+    }
   | {
       readonly type: 'agent.key_rotated'
       readonly newKey: Uint8Array

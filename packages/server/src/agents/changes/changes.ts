@@ -6,10 +6,7 @@ import {
   type LogActor,
   type NotificationKind,
 } from '@countersign/protocol'
-import type {
-  NewNotification,
-  NotificationDetails,
-} from '../../accounts/notifications/notify-owner.ts'
+import type { NewNotification } from '../../accounts/notifications/notify-owner.ts'
 import { timestamp } from '../../base/timestamp.ts'
 import type { AgentEvent } from '../../database/event-table.ts'
 import type { LogQueueRow } from '../../database/schema/log-rows.ts'
@@ -24,6 +21,11 @@ import type {
   StatusSet,
   Subject,
 } from './change.ts'
+import {
+  type NotificationDraft,
+  notifyOfDelegation,
+  notifyOfGroup,
+} from './notify-of-delegation.ts'
 
 /** Why a channel is removed if an agent of another owner has proven the same handle. */
 export const PROVEN_BY_ANOTHER = 'proven-by-another'
@@ -39,12 +41,6 @@ interface LogEntryDraft {
 export interface LoggedChange extends Omit<LogQueueRow, 'entry' | 'not_before'> {
   /** The members of the entry that are known before it has a place. */
   readonly members: Readonly<Record<string, JsonValue>>
-}
-
-interface NotificationDraft {
-  readonly kind: NotificationKind
-  readonly subject: string
-  readonly details: NotificationDetails
 }
 
 /** What a kind of change leaves behind. */
@@ -128,6 +124,14 @@ export const RULES: { readonly [Type in ChangeType]: Rule<ChangeOf<Type>> } = {
     }),
     notification: (applied) => (applied.change.isSilent ? null : notifyOfDelegation(applied)),
     statusEntry: 'delegation',
+  },
+  // Public data only: no label.
+  'agent.delegation_created': {
+    payload: ({ change: { id, expiresAt } }) => ({ id, expiresAt: timestamp(expiresAt) }),
+  },
+  'agent.delegation_ended': {
+    payload: ({ change: { id, by } }) => ({ id, by }),
+    notification: notifyOfGroup,
   },
   'agent.key_rotated': {
     payload: rotationPayload,
@@ -310,17 +314,6 @@ function notifyOfStatus(
 
 function gradePayload({ change, before }: AppliedChange<ChangeOf<'agent.grade_changed'>>) {
   return { from: before.grade, to: change.to }
-}
-
-function notifyOfDelegation({
-  change: { maxDepth, by },
-  before,
-  after,
-  seq,
-}: AppliedChange<ChangeOf<'agent.delegation_changed'>>): NotificationDraft {
-  const { tail, agent_id: agentId } = after
-  const details = { tail, agentId, formerDepth: before.delegation_depth, maxDepth, by }
-  return { kind: 'agent_delegation_changed', subject: `${tail}:${seq}`, details }
 }
 
 function keyPayload(keySequence: number, key: Uint8Array) {

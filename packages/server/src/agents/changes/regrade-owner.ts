@@ -6,7 +6,8 @@ import { activeAgentsAfter } from '../agent-table.ts'
 import { provenChannelsOf } from '../proven-channel-table.ts'
 import { evidenceOfChannel } from '../read-model/rows.ts'
 import { changeAgent } from './change-agent.ts'
-import { reviseEntry } from './revise-status-entry.ts'
+import { delegationEntriesOf } from './delegation-table.ts'
+import { reviseEntries } from './revise-status-entry.ts'
 import { currentEntriesOf } from './status-entry-table.ts'
 
 export const REGRADE_OWNER = 'regrade-owner'
@@ -56,6 +57,7 @@ async function regradeAgents(
   const channelsOf = Map.groupBy(rows, ({ tail }) => tail)
   const entries = await currentEntriesOf(tx.db, tails)
   const entryOf = new Map(entries.map((entry) => [entry.tail, entry]))
+  const groups = Map.groupBy(await delegationEntriesOf(tx.db, tails), ({ tail }) => tail)
   for (const agent of agents) {
     const channels = (channelsOf.get(agent.tail) ?? []).map(evidenceOfChannel)
     const { grade } = gradeOf({ status: agent.status, verifications, channels, now: at })
@@ -63,6 +65,8 @@ async function regradeAgents(
       const change = { type: 'agent.grade_changed', to: grade, delay: 'spread' } as const
       await changeAgent(tx, agent.tail, change, at)
     }
-    await reviseEntry(tx, entryOf.get(agent.tail), agent, { grade, verifications }, at)
+    const { tail } = agent
+    const inUse = { current: entryOf.get(tail), delegated: groups.get(tail) ?? [] }
+    await reviseEntries(tx, inUse, agent, { grade, verifications }, at)
   }
 }

@@ -4,6 +4,7 @@ import type { AgentRow, Db, StatusEntryRow, Tx } from '../../database/database.t
 import { provenChannels } from '../proven-channel-table.ts'
 import { evidenceOfChannel } from '../read-model/rows.ts'
 import { type CurrentState, certifiedAt, certifiedBy, stillHolds } from './certified-state.ts'
+import { delegationEntries, endDelegationEntry } from './delegation-table.ts'
 import { currentEntry, replaceEntry, setCertifiedState, setEntry } from './status-entry-table.ts'
 
 /** An agent as it is after a change. */
@@ -12,14 +13,44 @@ export type RevisedAgent = Pick<AgentRow, 'tail' | 'status' | 'key_sequence' | '
 /** What the grade of an agent follows from. */
 type Evidence = Pick<CurrentState, 'grade' | 'verifications'>
 
+/** The entries of an agent on which certificates count. */
+export interface EntriesInUse {
+  /** To which its next certificate refers, if any. */
+  readonly current: StatusEntryRow | undefined
+  /** Those of its groups of delegations. */
+  readonly delegated: readonly StatusEntryRow[]
+}
+
+export async function entriesInUse(db: Db, tail: string): Promise<EntriesInUse> {
+  return { current: await currentEntry(db, tail), delegated: await delegationEntries(db, tail) }
+}
+
 /**
  * Brings the status of an agent's certificates up to date, in the transaction of the change that affects it: suspended, valid
- * again, or invalid. If a certificate states more than is true now, its entry becomes invalid and the agent gets another.
- * An agent without a certificate has no entry, and nothing is written.
- * @param entry the agent's current entry, if any
+ * again, or invalid. If a certificate states more than is true now, its entry becomes invalid and the agent gets another; a group
+ * of delegations gets none. An agent without a certificate has no entry, and nothing is written.
  * @param at milliseconds since 1970
  */
-export async function reviseEntry(
+export async function reviseEntries(
+  tx: Tx,
+  { current, delegated }: EntriesInUse,
+  agent: RevisedAgent,
+  evidence: Evidence,
+  at: number,
+): Promise<void> {
+  await reviseCurrent(tx, current, agent, evidence, at)
+  const { status, key_sequence: keySequence, delegation_depth: maxDelegationDepth } = agent
+  const now = { keySequence, maxDelegationDepth, ...evidence }
+  for (const entry of delegated) {
+    const isOver =
+      status === 'revoked' || (status === 'active' && !stillHolds(certifiedBy(entry), now, at))
+    const value = status === 'suspended' ? STATUS_VALUES.suspended : STATUS_VALUES.valid
+    if (isOver) await endDelegationEntry(tx, entry, 'service', at)
+    else if (entry.value !== value) await setEntry(tx, entry, value, at)
+  }
+}
+
+async function reviseCurrent(
   tx: Tx,
   entry: StatusEntryRow | undefined,
   { status, key_sequence: keySequence, delegation_depth: maxDelegationDepth }: RevisedAgent,
@@ -49,6 +80,7 @@ export async function reviseAfterNewKey(
   { tail, status, key_sequence: keySequence }: RevisedAgent,
   at: number,
 ): Promise<void> {
+  await endDelegationEntries(tx, tail, at)
   const entry = await currentEntry(tx.db, tail)
   if (entry === undefined) return
   if (status !== 'active') return setEntry(tx, entry, STATUS_VALUES.invalid, at)
@@ -65,6 +97,7 @@ export async function reviseAfterDelegation(
   { tail, status, delegation_depth: maxDelegationDepth }: RevisedAgent,
   at: number,
 ): Promise<void> {
+  if (maxDelegationDepth <= former) await endDelegationEntries(tx, tail, at)
   const entry = await currentEntry(tx.db, tail)
   if (entry === undefined) return
   const certified = { ...certifiedBy(entry), maxDelegationDepth }
@@ -77,9 +110,17 @@ export async function reviseAfterDelegation(
 }
 
 /** Makes an agent's certificates invalid for good, because its key was burned. */
-export async function invalidateEntry(tx: Tx, tail: string, at: number): Promise<void> {
+export async function invalidateEntries(tx: Tx, tail: string, at: number): Promise<void> {
+  await endDelegationEntries(tx, tail, at)
   const entry = await currentEntry(tx.db, tail)
   if (entry !== undefined) await setEntry(tx, entry, STATUS_VALUES.invalid, at)
+}
+
+/** Ends all groups of delegations of an agent. */
+async function endDelegationEntries(tx: Tx, tail: string, at: number): Promise<void> {
+  for (const entry of await delegationEntries(tx.db, tail)) {
+    await endDelegationEntry(tx, entry, 'service', at)
+  }
 }
 
 /**

@@ -79,15 +79,17 @@ const countAllocation = prepared<{ list: number }, object>((db, param) =>
 )
 
 /**
- * Allocates a random entry that was never allocated, with the value 0, as the current one of an agent. The event makes a lost
- * allocation noticeable after a failover: nobody could revoke a certificate that refers to it.
- * @throws Error if the agent has a current entry
+ * Allocates a random entry that was never allocated, with the value 0. The event makes a lost allocation noticeable after a
+ * failover: nobody could revoke a certificate that refers to it.
+ * @param is_current 0: for one group of delegations. 1: as the current one of an agent
+ * @throws Error if it is to be the current one, and the agent has one
  */
 export async function allocateEntry(
   tx: Tx,
   tail: string,
   certified: CertifiedState,
   at: number,
+  is_current: StatusEntryRow['is_current'] = 1,
 ): Promise<StatusEntryRow> {
   const list = await openList(tx)
   const seq = tx.nextSeq()
@@ -98,7 +100,7 @@ export async function allocateEntry(
       tail,
       ...columnsOf(certified),
       value: 0,
-      is_current: 1,
+      is_current,
       changed_seq: seq,
       allocated_at: at,
     }
@@ -140,10 +142,10 @@ const updateState = prepared<NewState, object>((db, param) =>
     .where('idx', '=', param('idx')),
 )
 
-/** Sets the value of an entry and appends it to the feed. An invalid entry is no longer the agent's current one. */
+/** Sets the value of an entry and appends it to the feed. An invalid entry is no longer the agent's current one; that of a group never is. */
 export async function setEntry(
   tx: Tx,
-  { list, idx }: Pick<StatusEntryRow, 'list' | 'idx'>,
+  { list, idx, is_current: wasCurrent }: Pick<StatusEntryRow, 'list' | 'idx' | 'is_current'>,
   value: StatusValue,
   at: number,
 ): Promise<void> {
@@ -151,7 +153,7 @@ export async function setEntry(
   // First, since it may begin an epoch.
   const { n, chain } = await appendFeedChange(tx, change, at)
   const seq = tx.nextSeq()
-  const is_current = value === 1 ? 0 : 1
+  const is_current = value === 1 ? 0 : wasCurrent
   await updateState(tx.db, { list, idx, value, is_current, changed_seq: seq })
   const payload = { ...change, n, chain: Buffer.from(chain).toString('base64url') }
   await appendEvent(tx, { seq, at, type: 'status.changed', tail: null, ownerId: null, payload })

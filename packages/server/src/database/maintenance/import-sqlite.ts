@@ -235,6 +235,7 @@ export const TABLE_KEYS = {
   key_recoveries: ['tail'],
   status_lists: ['list'],
   status_entries: ['list', 'idx'],
+  delegations: ['id'],
   feed_changes: ['epoch', 'n'],
   channels: ['id'],
   channel_checks: ['channel_id', 'at'],

@@ -29,6 +29,22 @@ export interface StatusEntryRow {
   allocated_at: number
 }
 
+/** A group of delegations: a certificate of an agent with an entry of its own. The row is deleted 24 hours after it expires. */
+export interface DelegationRow {
+  /** 128 random bits in hexadecimal. */
+  id: string
+  tail: string
+  list: number
+  idx: number
+  /** The agent's text for its owner. */
+  label: string
+  created_at: number
+  expires_at: number
+  ended_at: number | null
+  /** `service`: it ended with a change of the agent. */
+  ended_by: 'agent' | 'owner' | 'service' | null
+}
+
 /** A change of an entry, as the feed states it. Without its time, which would tell which agents changed together. */
 export interface FeedChangeRow {
   epoch: string

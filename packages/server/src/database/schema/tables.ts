@@ -38,7 +38,7 @@ import type {
   SignInIdentityRow,
   SignInLinkRow,
 } from './sign-in-rows.ts'
-import type { FeedChangeRow, StatusEntryRow, StatusListRow } from './status-rows.ts'
+import type { DelegationRow, FeedChangeRow, StatusEntryRow, StatusListRow } from './status-rows.ts'
 import type { WebhookDeliveryRow, WebhookEndpointRow } from './webhook-rows.ts'
 
 /**
@@ -55,6 +55,7 @@ export interface Tables {
   key_recoveries: KeyRecoveryRow
   status_lists: StatusListRow
   status_entries: StatusEntryRow
+  delegations: DelegationRow
   feed_changes: FeedChangeRow
   channels: ChannelRow
   channel_checks: ChannelCheckRow

@@ -92,6 +92,8 @@ const LIMITS_BY_OPERATION: Readonly<Record<string, readonly RateLimit[]>> = {
   answerRuntime: [verifications],
   renounce: [verifications],
   endDelegations: [verifications],
+  createDelegationGroup: [verifications],
+  endDelegationGroup: [verifications],
   proveDirectory: [verifications],
   issueGrant: [verifications],
   rotateKey: [verifications],

@@ -31,7 +31,7 @@ const EXEMPT_OPERATIONS = new Set([
   ...['healthz', 'readyz', 'lookup', 'identify', 'statusFeedLatest'],
   ...['revokeAgent', 'suspendAgent', 'changeStatuses', 'revokeAllAgents'],
   ...['contestKeys', 'reportOwnKey', 'signOut'],
-  ...['endOwnDelegations', 'allowDelegation'],
+  ...['endOwnDelegations', 'endOwnDelegationGroup', 'allowDelegation'],
 ])
 
 const LIMITER_BY_OPERATION: Readonly<Record<string, LimiterName>> = {
@@ -42,6 +42,8 @@ const LIMITER_BY_OPERATION: Readonly<Record<string, LimiterName>> = {
   answerRuntime: 'claims',
   renounce: 'claims',
   endDelegations: 'claims',
+  createDelegationGroup: 'claims',
+  endDelegationGroup: 'claims',
   proveDirectory: 'claims',
   rotateKey: 'claims',
   recoverKey: 'claims',

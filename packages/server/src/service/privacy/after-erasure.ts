@@ -54,6 +54,7 @@ const TOUCHED = [
   'channel_leases',
   'channels',
   'claim_tokens',
+  'delegations',
   'email_addresses',
   'email_outbox',
   'email_preferences',

@@ -8,6 +8,7 @@ import {
 import { EXPIRE_UNUSED_ACCOUNT } from '../../accounts/owners/unused-account.ts'
 import { quarantineUsername } from '../../accounts/username-quarantine.ts'
 import { ownsAgents } from '../../agents/agent-table.ts'
+import { eraseDelegations } from '../../agents/changes/delegation-table.ts'
 import { cancelRegrade } from '../../agents/changes/regrade-owner.ts'
 import { revokeAgent } from '../../agents/changes/set-status.ts'
 import { eraseCertifiedIdentity } from '../../agents/changes/status-entry-table.ts'
@@ -104,6 +105,7 @@ async function eraseAgents(
   for (const agent of agents) await writeProfile(tx, pepper, agent, EMPTY_PROFILE, at)
   await deleteAvatars(tx, tails)
   await eraseCertifiedIdentity(tx, tails)
+  await eraseDelegations(tx, tails)
   await eraseOpenings(tx, tails)
   await eraseGrantsOfAgents(tx, tails)
   await eraseEventsOfAgents(tx, agents)

@@ -10,6 +10,7 @@ import { listApiKeys } from '../../accounts/owners/api-keys.ts'
 import { IDENTITY_DECIDED } from '../../accounts/owners/flow.ts'
 import type { Session } from '../../accounts/owners/session.ts'
 import { avatarOf } from '../../agents/avatar-table.ts'
+import { delegationsOf } from '../../agents/changes/delegation-table.ts'
 import { exportKeys } from '../../agents/keys/list-keys.ts'
 import { describeAccountActivity } from '../../agents/manage/activity.ts'
 import { eventsOfAgent, eventsOfOwner } from '../../agents/manage/agent-event-table.ts'
@@ -143,6 +144,7 @@ async function* exportAgents(deps: ExportDeps, ownerId: number): AsyncGenerator<
 async function exportAgent({ db, site, now }: ExportDeps, row: AgentRow): Promise<ExportedAgent> {
   const owner = await loadOwner(db.read, row.owner_id)
   const picture = await avatarOf(db.read, row.tail)
+  const groups = await delegationsOf(db.read, row.tail)
   const history = await eventsOfAgent(db.read, row, ALL, MAX_EVENTS)
   return {
     ...(await describeOwnAgent(db.read, site, row, owner, now())),
@@ -150,6 +152,13 @@ async function exportAgent({ db, site, now }: ExportDeps, row: AgentRow): Promis
     avatar: picture === undefined ? null : encodeBase64(picture.webp),
     channels: await exportChannels(db.read, row.tail, now()),
     ...(await exportKeys(db.read, row)),
+    delegations: groups.map((each) => ({
+      id: each.id,
+      label: each.label,
+      createdAt: timestamp(each.created_at),
+      expiresAt: timestamp(each.expires_at),
+      endedAt: timestampOrNull(each.ended_at),
+    })),
     history: history.map(describeEvent),
     log: await exportOpenings(db.read, row.tail as Tail),
   }

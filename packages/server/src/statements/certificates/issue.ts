@@ -103,6 +103,19 @@ export class Issuer {
     return { view, entry: await this.#entries.entryFor(view) }
   }
 
+  /** A certificate with an entry of its own, for one group of delegations. @throws CodedError UNAVAILABLE */
+  groupCertificate({ entry, logged, ...input }: Certified): {
+    readonly certificate: string
+    /** Milliseconds since 1970. */
+    readonly expiresAt: number
+  } {
+    const { site, certificateLifetimeMs, issuerKeys } = this.#deps
+    const claims = certificateClaimsOf({ site, ...input }, entry, certificateLifetimeMs, logged)
+    const jti = identifierOf(issuerKeys.kid('EdDSA'), JSON.stringify(claims))
+    const certificate = issuerKeys.sign(TOKEN_TYPES.certificate, { ...claims, jti }, 'EdDSA')
+    return { certificate, expiresAt: claims.exp * 1000 }
+  }
+
   #signCertificate({ entry, logged, ...input }: Certified, alg: JwsAlgorithm): string {
     const { site, certificateLifetimeMs } = this.#deps
     const claims = certificateClaimsOf({ site, ...input }, entry, certificateLifetimeMs, logged)

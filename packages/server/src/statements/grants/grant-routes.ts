@@ -14,7 +14,6 @@ import {
   newGrantIssuerSchema,
   type RawRequest,
 } from '@countersign/protocol'
-import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import {
   forApiKeys,
@@ -27,6 +26,7 @@ import type { Site } from '../../base/site.ts'
 import type { Db } from '../../database/database.ts'
 import { CACHE_ONE_MINUTE } from '../../http/caching.ts'
 import { publicRead } from '../../http/public-read.ts'
+import { receivedOf } from '../../http/received-request.ts'
 import type { App } from '../../http/server.ts'
 import type { IssuerKeys } from '../../secrets/issuer-keys/issuer-keys.ts'
 import {
@@ -227,26 +227,4 @@ export function grantRoute(app: App, { issueGrant, baseUrl }: GrantRouteDeps): v
       return issueGrant(request.params.agent, receivedOf(request, baseUrl), request.body)
     },
   })
-}
-
-/**
- * The request as the signer addressed it. Its authority is that of BASE_URL: behind a proxy, `Host` may be another one, and a
- * signature for another host fails in either case.
- */
-function receivedOf(request: unknown, baseUrl: string): RawRequest {
-  const { raw, rawBody } = request as FastifyRequest
-  const { host, protocol } = new URL(baseUrl)
-  const headers: [string, string][] = []
-  for (let i = 0; i + 1 < raw.rawHeaders.length; i += 2) {
-    const [name = '', value = ''] = raw.rawHeaders.slice(i, i + 2)
-    if (name.toLowerCase() !== 'host') headers.push([name, value])
-  }
-  return {
-    method: raw.method ?? '',
-    scheme: protocol === 'https:' ? 'https' : 'http',
-    authority: host,
-    target: raw.url ?? '',
-    headers,
-    body: rawBody,
-  }
 }

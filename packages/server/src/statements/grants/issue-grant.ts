@@ -6,7 +6,6 @@ import {
   JWT_BEARER_GRANT,
   keyThumbprint,
   type RawRequest,
-  type SignatureReason,
   type Tail,
 } from '@countersign/protocol'
 import { recordAccountActivity } from '../../accounts/account-activity-table.ts'
@@ -14,9 +13,8 @@ import { assertOwnerNotSuspended } from '../../accounts/owner-suspension.ts'
 import type { AgentView } from '../../agents/agent-record.ts'
 import { agentByTail } from '../../agents/agent-table.ts'
 import { findOrThrow, tailOf } from '../../agents/find-agent.ts'
-import { databaseNonceStore } from '../../agents/verification/used-nonces.ts'
+import { assertOwnRequest } from '../../agents/verification/own-request.ts'
 import type { VerifyDeps } from '../../agents/verification/verify-challenge.ts'
-import { verifyOwnRequest } from '../../agents/verification/verify-signed-request.ts'
 import { didOfAgent } from '../../base/site.ts'
 import { timestamp } from '../../base/timestamp.ts'
 import type { Tx } from '../../database/database.ts'
@@ -51,7 +49,12 @@ export async function issueGrant(
 ): Promise<Grant> {
   const { db, now, site, readModel, sender, issuerKeys } = deps
   const tail = tailOf(site.naming, reference)
-  const keyid = await assertSigned(deps, tail, received)
+  const keyid = await assertOwnRequest(
+    deps,
+    tail,
+    received,
+    'This agent requests too many grants. Use an access token until it expires.',
+  )
   if ((await issuerOfAgent(db.read, tail)) === undefined) throw notAssigned(deps, tail)
   await assertAuthorizationServer(sender, request)
   // The fetch took time: the database decides whether the agent may still have the grant.
@@ -66,40 +69,6 @@ export async function issueGrant(
     issuer,
     expiresAt: timestamp(claims.exp * 1000),
   }
-}
-
-/** @returns the thumbprint of the key that signed */
-async function assertSigned(deps: GrantDeps, tail: Tail, received: RawRequest): Promise<string> {
-  const nonces = databaseNonceStore(deps.db, deps.now)
-  const { verdict, reason, did, keyid } = await verifyOwnRequest(deps, received, nonces)
-  if (verdict !== 'verified') throw signatureError(reason as SignatureReason)
-  if (did === didOfAgent(deps.site, tail) && keyid !== null) return keyid
-  throw new CodedError('FORBIDDEN', 'Another agent has signed this request. Name its own DID.')
-}
-
-function signatureError(reason: SignatureReason): CodedError {
-  if (reason === 'unsigned') {
-    return new CodedError(
-      'UNAUTHENTICATED',
-      'Sign this request with the key of the agent (HTTP Message Signatures).',
-    )
-  }
-  if (reason === 'delegation-refused') {
-    return new CodedError('FORBIDDEN', 'A delegated key cannot do this. Ask the agent.')
-  }
-  if (reason === 'suspended' || reason === 'revoked') return notActive(reason)
-  if (reason === 'too-many-requests') {
-    const message = 'This agent requests too many grants. Use an access token until it expires.'
-    return new CodedError('RATE_LIMITED', message, { retryAfterSeconds: 30 })
-  }
-  if (reason === 'replay-unchecked') {
-    const message = 'Whether the nonce was used before cannot be determined now.'
-    return new CodedError('UNAVAILABLE', message, { retryAfterSeconds: 1 })
-  }
-  return new CodedError(
-    'INVALID_SIGNATURE',
-    `The signature of this request was not accepted (${reason}).`,
-  )
 }
 
 async function requireActive(deps: GrantDeps, tail: Tail): Promise<AgentView> {

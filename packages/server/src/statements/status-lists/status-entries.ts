@@ -3,6 +3,7 @@ import type { AgentView } from '../../agents/agent-record.ts'
 import { agentByTail } from '../../agents/agent-table.ts'
 import {
   type CertifiedState,
+  type CurrentState,
   certifiedAt,
   certifiedBy,
   certifiedStateOf,
@@ -16,7 +17,7 @@ import {
   replaceEntry,
   setCertifiedState,
 } from '../../agents/changes/status-entry-table.ts'
-import type { Database, StatusEntryRow, Tx } from '../../database/database.ts'
+import type { AgentRow, Database, StatusEntryRow, Tx } from '../../database/database.ts'
 
 /** Where certificates find their status. */
 export interface StatusReference {
@@ -60,17 +61,40 @@ function isUsable(entry: StatusEntryRow, certified: CertifiedState): boolean {
   return entry.value === 0 && isSameState(certifiedBy(entry), certified)
 }
 
-function referenceOf({ list, idx, allocated_at }: StatusEntryRow): StatusReference {
+export function referenceOf({ list, idx, allocated_at }: StatusEntryRow): StatusReference {
   return { list, idx, allocatedAt: allocated_at }
 }
 
-/** The node may be behind: what the certificate states is compared with the database before it gets an entry. */
 async function entryInTransaction(
   tx: Tx,
   tail: string,
   certified: CertifiedState,
   at: number,
 ): Promise<StatusEntryRow> {
+  const { current } = await assertTrue(tx, tail, certified, at)
+  const entry = await currentEntry(tx.db, tail)
+  if (entry === undefined) return allocateEntry(tx, tail, certified, at)
+  if (isUsable(entry, certified)) return entry
+  // Another provider: those who still have an older certificate are to know when its provider's verification is lost.
+  const isOther =
+    entry.identity_method !== null && entry.identity_method !== certified.identityMethod
+  if (entry.value !== 0 || isOther || !stillHolds(certifiedBy(entry), current, at)) {
+    return replaceEntry(tx, entry, certified, at)
+  }
+  await setCertifiedState(tx, entry, certified)
+  return entry
+}
+
+/**
+ * The node may be behind: what a certificate will state is compared with the database before it gets an entry.
+ * @throws CodedError AGENT_NOT_ACTIVE; UNAVAILABLE if the agent has changed
+ */
+export async function assertTrue(
+  tx: Tx,
+  tail: string,
+  certified: CertifiedState,
+  at: number,
+): Promise<{ readonly agent: AgentRow; readonly current: CurrentState }> {
   const agent = await agentByTail(tx.db, tail)
   if (agent?.status !== 'active') {
     throw new CodedError('AGENT_NOT_ACTIVE', 'This agent is not active.')
@@ -85,15 +109,5 @@ async function entryInTransaction(
       { retryAfterSeconds: 1 },
     )
   }
-  const entry = await currentEntry(tx.db, tail)
-  if (entry === undefined) return allocateEntry(tx, tail, certified, at)
-  if (isUsable(entry, certified)) return entry
-  // Another provider: those who still have an older certificate are to know when its provider's verification is lost.
-  const isOther =
-    entry.identity_method !== null && entry.identity_method !== certified.identityMethod
-  if (entry.value !== 0 || isOther || !stillHolds(certifiedBy(entry), current, at)) {
-    return replaceEntry(tx, entry, certified, at)
-  }
-  await setCertifiedState(tx, entry, certified)
-  return entry
+  return { agent, current }
 }

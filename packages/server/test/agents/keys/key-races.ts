@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import { certificateOf, decodeJws } from '../../../../../test/support/agent-certificates.ts'
-import { type Answer, assertRefused } from '../../../../../test/support/answer.ts'
+import { type Answer, assertRefused, jsonOf } from '../../../../../test/support/answer.ts'
 import { post } from '../../../../../test/support/ask.ts'
+import { createGroup, endGroup } from '../../../../../test/support/delegation-groups.ts'
 import { newKey, type TestKey } from '../../../../../test/support/key.ts'
 import {
   endDelegationsWith,
@@ -283,6 +284,59 @@ export function keyRaces(
         for (const entry of entries) assert.ok(entry.is_current === 1 || entry.value === 1)
         const former = entries.find(({ list, idx }) => list === before.list && idx === before.idx)
         assert.equal(former?.value, 1, 'every earlier chain is refused')
+      }
+    })
+
+    test('of groups of delegations that are created and ended beside a change of the agent, none outlives it', async () => {
+      const { read } = service.operator.db
+      for (const [round, other] of ['rotation', 'suspend', 'revoke', 'delegation/end'].entries()) {
+        const each = await racer(700 + round)
+        const agent = { did: each.did, key: each.old }
+        const own = `${AGENTS}/${each.did}`
+        const allowed = await owner.send('PUT', `${own}/delegation`, { maxDepth: 1 })
+        assert.equal(allowed.status, 200, allowed.text)
+        const create = () => createGroup(service, agent, 'raced')
+        const created: string[] = []
+        await settled(async () => {
+          const answer = await create()
+          assert.equal(answer.status, 201, answer.text)
+          created.push(jsonOf<{ id: string }>(answer).id)
+        })
+        while (created.length < 4) created.push(jsonOf<{ id: string }>(await create()).id)
+        const ends = created
+          .slice(2)
+          .flatMap((id) => [
+            () => endGroup(service, agent, id),
+            () => owner.post(`${own}/delegations/${id}/end`),
+          ])
+        const creates = Array.from({ length: 12 }, () => create)
+        const change = () => (other === 'rotation' ? rotation(each) : owner.post(`${own}/${other}`))
+        const requests = [...creates.slice(0, 6), ...ends, change, ...creates.slice(6)]
+        const answers = await Promise.all(requests.map((request) => request()))
+        assert.equal(answers[6 + ends.length]?.status, 200, other)
+        for (const { status, text } of answers) {
+          // 503: the node did not know of the change yet.
+          assert.ok([200, 201, 401, 409, 503].includes(status), text)
+        }
+        const entries = await read
+          .selectFrom('delegations')
+          .innerJoin('status_entries', (join) =>
+            join
+              .onRef('status_entries.list', '=', 'delegations.list')
+              .onRef('status_entries.idx', '=', 'delegations.idx'),
+          )
+          .select(['delegations.id', 'ended_by', 'value', 'is_current', 'key_sequence'])
+          .where('delegations.tail', '=', each.did.slice(-24))
+          .execute()
+        for (const { id, ended_by, value, is_current } of entries) {
+          assert.equal(is_current, 0)
+          assert.equal(ended_by !== null, value === 1)
+          const wasThere = created.includes(id)
+          if (created.indexOf(id) >= 2 || (wasThere && other !== 'suspend')) assert.equal(value, 1)
+          else if (other === 'suspend') assert.equal(value, 2)
+          // Those of an end of all may have been created after it.
+          else if (other !== 'delegation/end') assert.equal(value, 1)
+        }
       }
     })
 

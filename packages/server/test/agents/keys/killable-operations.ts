@@ -6,6 +6,7 @@ import { insertAgent } from '../../../../../test/support/insert-agent.ts'
 import { addOwner } from '../../../src/accounts/owners/add-owner.ts'
 import { agentByTail } from '../../../src/agents/agent-table.ts'
 import { changeAgent } from '../../../src/agents/changes/change-agent.ts'
+import { insertDelegation } from '../../../src/agents/changes/delegation-table.ts'
 import { openEpoch } from '../../../src/agents/changes/feed-change-table.ts'
 import { allocateEntry } from '../../../src/agents/changes/status-entry-table.ts'
 import { completeRecovery } from '../../../src/agents/keys/complete-recovery.ts'
@@ -85,7 +86,7 @@ export async function prepare({ db, pepper, deps }: Setup, name: OperationName):
   if (name === 'end') await allowDelegation(db)
 }
 
-/** The agent may delegate, and has a certificate. */
+/** The agent may delegate, and has a certificate, and one for a group of delegations. */
 async function allowDelegation(db: Database): Promise<void> {
   await openEpoch(db)
   await db.write(async (tx) => {
@@ -104,6 +105,9 @@ async function allowDelegation(db: Database): Promise<void> {
       ...verification,
     } as const
     await allocateEntry(tx, TAIL, certified, NOW)
+    const { list, idx } = await allocateEntry(tx, TAIL, certified, NOW, 0)
+    const times = { created_at: NOW, expires_at: NOW + 1000, ended_at: null, ended_by: null }
+    await insertDelegation(tx, { id: 'group', tail: TAIL, list, idx, label: 'a', ...times })
   })
 }
 
@@ -198,6 +202,7 @@ export async function stateOf({ db }: Setup): Promise<string> {
   const keys = await Promise.all(agents.map((agent) => keysOfAgent(db.read, agent)))
   const tables = [
     await db.read.selectFrom('key_recoveries').selectAll().execute(),
+    await db.read.selectFrom('delegations').select(['id', 'ended_at', 'ended_by']).execute(),
     await db.read.selectFrom('jobs').selectAll().orderBy('id').execute(),
     await db.read.selectFrom('events').selectAll().orderBy('seq').execute(),
     await db.read.selectFrom('status_entries').selectAll().orderBy('changed_seq').execute(),

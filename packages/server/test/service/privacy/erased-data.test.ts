@@ -34,6 +34,7 @@ const MARKED: Readonly<Record<string, string>> = {
   channel_checks: '[perspectives]',
   channel_leases: 'leased_by',
   channels: 'handle_or_domain proof_token proven_token',
+  delegations: 'label',
   email_addresses: 'address',
   email_outbox: 'address',
   events: '[payload]',
@@ -64,6 +65,7 @@ const OTHERS: Readonly<Record<string, string>> = {
   channel_leases: 'channel_id',
   channels: 'id tail kind proven_by',
   commit_marks: 'node',
+  delegations: 'id tail ended_by',
   email_addresses: 'id',
   email_outbox: 'id notification_id address_id leased_by',
   email_preferences: 'kind',
@@ -106,6 +108,7 @@ const WHERE: Readonly<Record<string, string>> = {
   channel_checks: `channel_id in (select id from channels where tail in (${OWN_TAILS}))`,
   channel_leases: `channel_id in (select id from channels where tail in (${OWN_TAILS}))`,
   channels: `tail in (${OWN_TAILS})`,
+  delegations: `tail in (${OWN_TAILS})`,
   grant_uses: `tail in (${OWN_TAILS})`,
   log_entries: `tail in (${OWN_TAILS})`,
   status_entries: `tail in (${OWN_TAILS})`,
@@ -215,6 +218,16 @@ async function markedOwner(service: TestService, now: () => number) {
       .execute()
     const use = { tail, audience: 'x', first_at: 1, last_at: 1, grants: 1 }
     await db.insertInto('grant_uses').values(use).execute()
+    const entry = await db
+      .selectFrom('status_entries')
+      .select(['list', 'idx'])
+      .where('tail', '=', tail)
+      .executeTakeFirstOrThrow()
+    const times = { created_at: now(), expires_at: now() + 1e9, ended_at: null, ended_by: null }
+    await db
+      .insertInto('delegations')
+      .values({ id: 'group', tail, ...entry, label: 'x', ...times })
+      .execute()
     await db
       .insertInto('avatars')
       .values({ tail, webp: Buffer.from(MARK) })

@@ -17,7 +17,8 @@ test('changes that are rolled back leave no number and no gap, also in a group o
   const service = await startTestService(t)
   await claimAgent(service, await service.operator.addVerifiedOwner())
   const { db } = service.operator
-  const change = (tx: Tx, idx: number) => setEntry(tx, { list: 7, idx }, 2, Date.now())
+  const change = (tx: Tx, idx: number) =>
+    setEntry(tx, { list: 7, idx, is_current: 1 }, 2, Date.now())
   const writes = Array.from({ length: 40 }, (_, i) =>
     db.write(async (tx) => {
       await change(tx, 2 * i)

@@ -54,6 +54,24 @@ create unique index status_entries_current on status_entries (tail) where is_cur
 -- Partial: loading the lists at a start reads only these.
 create index status_entries_restricted on status_entries (list, idx, value) where value <> 0;
 
+create table delegations (
+  id ${text} primary key,
+  tail ${text} not null references agents (tail),
+  list integer not null,
+  idx integer not null,
+  label ${text} not null,
+  created_at bigint not null,
+  expires_at bigint not null,
+  ended_at bigint,
+  ended_by ${text},
+  constraint delegations_entry foreign key (list, idx) references status_entries (list, idx),
+  constraint delegations_ended check ((ended_at is null) = (ended_by is null)),
+  constraint delegations_ended_by check (ended_by in ('agent', 'owner', 'service'))
+);
+create index delegations_agent on delegations (tail, created_at);
+-- Partial: each change of an agent's status or grade reads only these.
+create index delegations_live on delegations (tail) where ended_at is null;
+
 -- What the status feed publishes. Kept for 30 days, without times.
 create table feed_changes (
   epoch ${text} not null,

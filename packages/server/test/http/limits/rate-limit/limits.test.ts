@@ -35,6 +35,8 @@ test('without the preview the endpoints of the contract have no limits, and no h
     ...[
       'allowDelegation',
       'beginProviderSignIn',
+      'createDelegationGroup',
+      'endDelegationGroup',
       'endDelegations',
       'endOwnDelegations',
       'issueGrant',
@@ -62,6 +64,7 @@ test('with it /openapi.json lists RATE_LIMITED for every operation that is not e
     ...[
       'changeStatuses',
       'contestKeys',
+      'endOwnDelegationGroup',
       'healthz',
       'readyz',
       'revokeAllAgents',
