@@ -54,8 +54,8 @@ import type {
 } from './responses/types.ts'
 import { clientSettings } from './settings.ts'
 
-/** The client of a Registry, for signed requests of its agents. Not exported by the package. */
-export let clientOf: (registry: Registry) => ServiceClient
+/** The `ServiceClient` of a Registry, for signed requests of its agents; `unknown` keeps it out of the published types. */
+export let clientOf: (registry: Registry) => unknown
 
 /**
  * A client of one service. Create one for each service and share it: it caches responses and sends one request for callers that ask for the

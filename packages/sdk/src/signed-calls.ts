@@ -1,5 +1,6 @@
 import type { Static, TSchema } from 'typebox'
 import { isTransient } from './http/retry.ts'
+import type { ServiceClient } from './http/service-client.ts'
 import { namingOf } from './naming.ts'
 import type { CallOptions } from './options.ts'
 import { clientOf, type Registry } from './registry.ts'
@@ -75,5 +76,6 @@ async function send<S extends TSchema>(
 ): Promise<Shape<Static<S>>> {
   const request = { path: `/api/v1/agent/${await did()}/${path}`, ...call, sign }
   const read = wireReader(schema, namingOf(registry.naming))
-  return clientOf(registry).send(request, read, isTransient, signal)
+  const client = clientOf(registry) as ServiceClient
+  return client.send(request, read, isTransient, signal)
 }

@@ -205,7 +205,7 @@ export interface Renounced {
 
 /** A group of delegations, which ends without the others. */
 export interface DelegationGroup {
-  /** For `Agent.endDelegationGroup`. */
+  /** For `DelegationGroups.end`. */
   readonly id: string
   /** For `Agent.delegate`: a certificate of the agent with a status of its own, a JWT. */
   readonly certificate: string
