@@ -4,7 +4,7 @@ import type { TestKey } from './key.ts'
 import type { TestService } from './service.ts'
 import { signedHeaders } from './sign-request.ts'
 
-/** Whoever signs as an agent. */
+/** A client that signs as an agent. */
 interface Signing {
   readonly did: string
   readonly key: TestKey

@@ -163,7 +163,7 @@ test('the requests of the SDK’s delegates are admitted', async (t) => {
   assert.equal((await send(url, await delegate.sign(`${SHOP}/orders`))).status, 200)
 })
 
-test('whoever changes a chain, or uses that of others, is refused', async (t) => {
+test('a chain that was changed, or that is of others, is refused', async (t) => {
   const { outcome, last } = await shop(t, WIDE, FRAMEWORKS.Express)
   const two = await workerOf(agent, [
     { maxDepth: 1, limits: { paths: ['/orders'] } },

@@ -114,7 +114,7 @@ export async function workerOf(
   return holderOf(agent, key, chain)
 }
 
-/** Whoever signs with a key and sends a chain. */
+/** A client that signs with a key and sends a chain. */
 export function holderOf(
   { did, service }: Pick<Delegator, 'did' | 'service'>,
   key: WorkerKey,

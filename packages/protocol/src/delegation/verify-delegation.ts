@@ -93,7 +93,7 @@ export async function verifyDelegation(
 ): Promise<VerifiedSignature | UnverifiedResult> {
   const { signature, chain, unproven } = delegated
   const { root, hops } = chain
-  // Whoever looks it up has compared them. A key that is not the one in the certificate proves nothing of the chain.
+  // The lookup has compared them. A key that is not the one in the certificate proves nothing of the chain.
   if (key.did !== root.did || !isSame(key.publicKey, root.publicKey)) {
     return refuseRoot(delegated, 'delegation-invalid')
   }

@@ -129,7 +129,7 @@ suite('delegation', () => {
     const third = await agents.certificate(did)
     ok(await agents.end(agent))
     await agents.assertFed(third.entry, [1])
-    // Without a certificate since, there is nothing in the feed, and an event all the same.
+    // Without a certificate since, there is an event, and nothing in the feed.
     ok(await agents.end(agent))
     const by = (who: string) => ({ maxDepth: 3, ended: true, by: who })
     const raised = { maxDepth: 3, ended: false, by: 'owner' }
