@@ -29,4 +29,5 @@ export const SCHEMA_NAMES: Readonly<Record<string, string>> = {
   Opening: 'LogOpening',
   Service: 'DidService',
   Renouncing: 'KeyRenouncing',
+  EndDelegationGroup: 'DelegationGroupEnded',
 }

@@ -64,9 +64,15 @@ const OPERATIONS: Readonly<Record<ApiKeyScope, readonly string[]>> = {
     'activity',
     'listChannelKinds',
     'listChannels',
+    'ownDelegationGroups',
   ],
   'agents:write': ['editAgent', 'setAvatar', 'removeAvatar', 'allowDelegation'],
-  'agents:status': ['suspendAgent', 'reactivateAgent', 'endOwnDelegations'],
+  'agents:status': [
+    'suspendAgent',
+    'reactivateAgent',
+    'endOwnDelegations',
+    'endOwnDelegationGroup',
+  ],
   'agents:revoke': ['revokeAgent', 'reportOwnKey'],
   'claim_tokens:create': ['issueToken', 'issueTokens'],
   'channels:write': [
