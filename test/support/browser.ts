@@ -93,13 +93,30 @@ export async function assertNoSidewaysScroll(page: Page): Promise<void> {
   assert.ok(width <= window, `${page.url()} is ${width} pixels wide in a window of ${window}`)
 }
 
+const UNFOLD = "for (const each of document.querySelectorAll('details')) each.open = true"
+
+/** Asserts that a page, unfolded, fits in narrow windows and with text at twice its size, also with both: more than WCAG asks. */
+export async function assertFitsScaled(page: Page, url: string): Promise<void> {
+  for (const [width, size] of [
+    [320, '100%'],
+    [320, '200%'],
+    [1280, '200%'],
+  ] as const) {
+    await page.setViewportSize({ width, height: 900 })
+    await page.goto(url)
+    await page.evaluate(`document.documentElement.style.fontSize = '${size}'`)
+    await page.evaluate(UNFOLD)
+    await assertNoSidewaysScroll(page)
+  }
+}
+
 /**
  * Asserts that text at twice its size (WCAG 1.4.4) and a window of 320 pixels (WCAG 1.4.10) neither cut anything off nor push it out of
  * the window. Unfolds what is folded.
  */
 export async function assertReflows(page: Page): Promise<void> {
   const before = page.viewportSize() ?? { width: 1280, height: 900 }
-  await page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
+  await page.evaluate(UNFOLD)
   for (const { width, fontSize } of [
     { width: 320, fontSize: '100%' },
     { width: 1280, fontSize: '200%' },

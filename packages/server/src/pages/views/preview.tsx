@@ -1,7 +1,8 @@
 import type { AgentStatus } from '@countersign/protocol'
-import { rosettesOf, SEAL_EDGE, STATUS_WORDS } from '@countersign/ui'
+import { STATUS_WORDS } from '@countersign/ui'
 import type { ReactElement } from 'react'
 import { drawable } from './drawable.ts'
+import { PreviewSeal, SEAL_LAYER } from './preview-seal.tsx'
 import { nameStyle, STYLES } from './preview-styles.ts'
 import { quotable } from './quoted.tsx'
 import { clipped } from './svg-text.ts'
@@ -99,35 +100,12 @@ function identityLine({ status, identity, developmentOnly }: PreviewData): strin
   return `Identity verified: ${clipped(drawable(identity) ?? 'yes', 48)}`
 }
 
-const SEAL = {
-  width: 270,
-  height: 270,
-  viewBox: '-52 -52 104 104',
-  fill: 'none',
-  style: STYLES.layer,
-} as const
-
 function Seal({ data, ink }: { readonly data: PreviewData; readonly ink: string }) {
   return (
     <div style={STYLES.seal}>
-      <svg aria-hidden="true" {...SEAL} stroke={ink}>
-        <path d={SEAL_EDGE} strokeWidth="1.5" />
-        {rosettesOf(data.did).flatMap(({ path, turns }) =>
-          turns.map((turn) => (
-            <path
-              key={`${path.length} ${turn}`}
-              d={path}
-              transform={`rotate(${turn})`}
-              strokeWidth=".5"
-              opacity=".7"
-            />
-          )),
-        )}
-        <circle r="43.5" strokeWidth=".6" />
-        <circle r="25" fill="#fff" />
-      </svg>
+      <PreviewSeal seed={data.did} ink={ink} />
       {data.status === 'revoked' && (
-        <svg aria-hidden="true" {...SEAL} strokeLinecap="round">
+        <svg aria-hidden="true" {...SEAL_LAYER} strokeLinecap="round">
           <path d="M-42 30 42-30" stroke="#fff" strokeWidth="10" />
           <path d="M-44 31.4 44-31.4" stroke={ink} strokeWidth="5" />
           <circle r="25" fill="#fff" stroke={ink} strokeWidth="1" />

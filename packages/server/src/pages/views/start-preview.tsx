@@ -1,6 +1,6 @@
-import { rosettesOf, SEAL_EDGE } from '@countersign/ui'
 import type { ReactElement } from 'react'
 import { drawable } from './drawable.ts'
+import { PreviewSeal } from './preview-seal.tsx'
 import { STYLES } from './preview-styles.ts'
 import { clipped } from './svg-text.ts'
 
@@ -11,14 +11,6 @@ export interface StartPreviewData {
 }
 
 const INK = '#0b5d4b'
-const SEAL = {
-  width: 270,
-  height: 270,
-  viewBox: '-52 -52 104 104',
-  fill: 'none',
-  style: STYLES.layer,
-  stroke: INK,
-} as const
 
 /** The preview image of the start page. */
 export function startPreview({ serviceName, host }: StartPreviewData): ReactElement {
@@ -36,23 +28,9 @@ export function startPreview({ serviceName, host }: StartPreviewData): ReactElem
                 <span style={STYLES.claim}>Know who is behind an agent</span>
               </div>
               <div style={STYLES.seal}>
-                <svg aria-hidden="true" {...SEAL}>
-                  <path d={SEAL_EDGE} strokeWidth="1.5" />
-                  {rosettesOf(host).flatMap(({ path, turns }) =>
-                    turns.map((turn) => (
-                      <path
-                        key={`${path.length} ${turn}`}
-                        d={path}
-                        transform={`rotate(${turn})`}
-                        strokeWidth=".5"
-                        opacity=".7"
-                      />
-                    )),
-                  )}
-                  <circle r="43.5" strokeWidth=".6" />
-                  <circle r="25" fill="#fff" />
+                <PreviewSeal seed={host} ink={INK}>
                   <path d="m-12 1 8 8L13-9" strokeWidth="5" strokeLinecap="round" />
-                </svg>
+                </PreviewSeal>
               </div>
             </div>
             <div style={STYLES.foot}>
