@@ -100,7 +100,9 @@ function keyOf({ publicKey }: DelegateRequest): Uint8Array {
 function limitsOf(request: DelegateRequest, before: DelegationLimits | null): DelegationLimits {
   const { origins, methods, paths, mcp } = request
   const limits = readLimits({
-    origins: origins.map((each) => (each instanceof URL ? each.origin : each)),
+    origins: Array.isArray(origins)
+      ? origins.map((each) => (each instanceof URL ? each.origin : each))
+      : undefined,
     methods: methods ?? before?.methods ?? undefined,
     paths: paths ?? before?.paths ?? undefined,
     mcp: mcp ?? before?.mcp ?? undefined,

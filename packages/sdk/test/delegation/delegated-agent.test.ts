@@ -139,6 +139,7 @@ test('an agent delegates only if its owner allows it, and only what verifiers ac
   const publicKey = base64Of(await newKey())
   await failsWith('DELEGATION_NOT_ALLOWED', agent.delegate({ publicKey, origins: [SHOP] }))
   const allowed = (await orchestrator(1)).agent
+  await failsWith('INVALID_ARGUMENT', allowed.delegate({ publicKey } as never))
   await failsWith(
     'DELEGATION_NOT_ALLOWED',
     allowed.delegate({ publicKey, origins: [SHOP], maxDepth: 1 }),
