@@ -14,6 +14,14 @@ const PROXIES: readonly ProxyName[] = ['nginx', 'caddy', 'haproxy']
 const LOCAL_SHOP = 'http://localhost:8000'
 const LONGEST = 6_144
 
+const OVERRIDES = [
+  'x-http-method-override',
+  'X-HTTP-Method',
+  'X-Method-Override',
+  'x-original-url',
+  'x-rewrite-url',
+]
+
 for (const proxy of PROXIES) {
   test(
     `behind ${proxy}: delegates are named to the site, as long as their chains may be`,
@@ -52,9 +60,11 @@ for (const proxy of PROXIES) {
         const outside = await send(url, await worker.request(LOCAL_SHOP + target), { host })
         assert.equal(outside.status, 403, target)
       }
-      const override = { headers: { 'X-HTTP-Method-Override': 'DELETE' } }
-      const overridden = await worker.request(`${LOCAL_SHOP}/orders`, override)
-      assert.equal((await send(url, overridden, { host })).status, 403)
+      for (const name of OVERRIDES) {
+        const override = { headers: { [name]: name.includes('url') ? '/admin' : 'DELETE' } }
+        const overridden = await worker.request(`${LOCAL_SHOP}/orders`, override)
+        assert.equal((await send(url, overridden, { host })).status, 403, name)
+      }
 
       const { chain, key } = await chainOfLength(LONGEST, agent, [LOCAL_SHOP])
       const longest = await holderOf(agent, key, chain).request(`${LOCAL_SHOP}/orders`)

@@ -221,31 +221,31 @@ test('for the service itself, a delegate is nobody, whatever chain it has', asyn
   )
 })
 
-test('a delegate gets no grant', async () => {
+test('a delegate gets no grant, and neither creates nor ends groups of delegations', async () => {
   const { did, delegate, key } = await delegated()
   const chain = await hopTo(delegate, key, await certificateOf(service, did), {
     origins: [service.url],
   })
-  const url = `${service.url}/api/v1/agent/${did}/grant`
-  const body = JSON.stringify({
-    audience: 'https://as.example',
-    tokenEndpoint: 'https://as.example/t',
-  })
-  const headers = await signedHeaders(service, did, delegate, {
-    method: 'POST',
-    url,
-    body,
-    headers: [
-      ['Content-Type', 'application/json'],
-      ['ServiceID-Certificate', chain],
-    ],
-  })
-  const answer = await unchanged(service, () =>
-    ask(service, new URL(url).pathname, {
+  const grant = { audience: 'https://as.example', tokenEndpoint: 'https://as.example/t' }
+  for (const [operation, content] of [
+    ['grant', grant],
+    ['delegations', { label: 'nightly import' }],
+    [`delegations/${'0'.repeat(32)}/end`, {}],
+  ] as const) {
+    const path = `/api/v1/agent/${did}/${operation}`
+    const body = JSON.stringify(content)
+    const headers = await signedHeaders(service, did, delegate, {
       method: 'POST',
+      url: service.url + path,
       body,
-      headers: Object.fromEntries(headers),
-    }),
-  )
-  assertRefused(answer, 403, 'FORBIDDEN', /A delegated key cannot do this\. Ask the agent\./)
+      headers: [
+        ['Content-Type', 'application/json'],
+        ['ServiceID-Certificate', chain],
+      ],
+    })
+    const send = () =>
+      ask(service, path, { method: 'POST', body, headers: Object.fromEntries(headers) })
+    const refusal = /A delegated key cannot do this\. Ask the agent\./
+    assertRefused(await unchanged(service, send), 403, 'FORBIDDEN', refusal)
+  }
 })

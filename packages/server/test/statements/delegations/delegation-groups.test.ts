@@ -195,6 +195,13 @@ suite('a group of delegations', () => {
         rotateTo(service, did, { old: key, next: newKey(), sequence: 2 }, clock.signed),
       report: ({ did, key }) => reportWith(service, did, { old: key, sequence: 1 }, clock.signed),
       revocation: ({ did }) => setStatus(service, did, 'revoked'),
+      'lost verification, and so a lower grade': async ({ owner }) => {
+        const { verifications } = jsonOf<{ verifications: { provider: string }[] }>(
+          await owner.get('/api/identity'),
+        )
+        const provider = verifications[0]?.provider
+        assert.equal((await owner.send('DELETE', `/api/identity/${provider}`)).status, 204)
+      },
     }
     for (const [name, change] of Object.entries(changes)) {
       const agent = await agents.claimed(2)
@@ -227,6 +234,27 @@ suite('a group of delegations', () => {
     ok(await end(agent, jsonOf(first as Answer).id as string))
     assert.equal((await create(agent)).status, 201)
     assertRefused(await create(agent), 409, 'CONFLICT')
+  })
+
+  test('200 in an hour, then 429', async () => {
+    const agent = await agents.claimed(1)
+    const { id } = await group(agent)
+    ok(await end(agent, id))
+    await service.operator.db.write(async ({ db }) => {
+      const created = await db
+        .selectFrom('delegations')
+        .selectAll()
+        .where('id', '=', id)
+        .executeTakeFirstOrThrow()
+      const others = Array.from({ length: 198 }, (_, n) => ({ ...created, id: `${id}-${n}` }))
+      await db.insertInto('delegations').values(others).execute()
+    })
+    assert.equal((await create(agent)).status, 201)
+    const refused = await create(agent)
+    assertRefused(refused, 429, 'RATE_LIMITED', /200 groups/)
+    assert.equal(refused.headers.get('retry-after'), '3600')
+    clock.advance(1.01)
+    assert.equal((await create(agent)).status, 201)
   })
 
   test('an API key with the scope ends and lists it, and the owner is notified', async () => {
