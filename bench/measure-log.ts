@@ -156,7 +156,12 @@ function claim(i: number) {
 }
 
 async function insertOwner(db: Db): Promise<number> {
-  const names = { username: 'holder', display_name: 'Holder', username_skeleton: null }
+  const names = {
+    kind: 'person',
+    username: 'holder',
+    display_name: 'Holder',
+    username_skeleton: null,
+  } as const
   const empty = { user_handle: null, deleted_at: null, suspended_at: null, suspension_reason: null }
   const rest = { name_changed_at: null, badge_copied_at: null, onboarding_hidden_at: null }
   const owner = { id: 1, ...names, ...empty, ...rest, created_at: Date.now() }

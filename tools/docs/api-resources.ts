@@ -139,6 +139,12 @@ export const API_RESOURCES: readonly ApiResource[] = [
     ],
   },
   {
+    name: 'organisations',
+    title: 'Organisations and their members',
+    tag: 'owner',
+    operations: ['createOrganisation', 'listMembers'],
+  },
+  {
     name: 'claim-tokens',
     title: 'Claim tokens',
     tag: 'owner',

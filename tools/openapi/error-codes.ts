@@ -49,6 +49,7 @@ const FURTHER: Readonly<Record<string, readonly ErrorCode[]>> = {
   endOwnDelegations: ['AGENT_NOT_ACTIVE', 'RATE_LIMITED'],
   allowDelegation: ['RECENT_SIGN_IN_REQUIRED', 'AGENT_NOT_ACTIVE', 'RATE_LIMITED'],
   proveDirectory: ['INVALID_SIGNATURE', 'CONFLICT'],
+  createOrganisation: ['IDENTITY_REQUIRED', 'CONFLICT'],
   createApiKey: ['CONFLICT'],
   createWebhook: ['CONFLICT'],
   createGrantIssuer: ['CONFLICT'],
@@ -96,7 +97,7 @@ function errorsOf(method: string, operation: Operation, limits: readonly string[
   const changes = method !== 'GET'
   const told: Readonly<Partial<Record<ErrorCode, boolean>>> = {
     VALIDATION_ERROR: true,
-    NOT_FOUND: parameters.some((each) => each.in === 'path'),
+    NOT_FOUND: parameters.some((each) => each.in === 'path' || each.name === 'organisation'),
     // Every operation refuses an unknown API key, also those that need no session.
     UNAUTHENTICATED: owners,
     FORBIDDEN: owners,

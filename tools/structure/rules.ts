@@ -41,17 +41,17 @@ export const MOST_ARROWS = 60
  * another node, notices of new access, claims in names, claims that agents repeat, tools for three frameworks, plain answers of cards and
  * documents, claims' places in the log, checks beside the answers, pages of examples, a certificate page that answers first,
  * a page that takes signed requests apart, a start page whose sample signs, bulk changes and orders of an owner's agents, the account's tabs and tables,
- * chains of delegations and what ends them, groups of delegations with a status of their own.
+ * chains of delegations and what ends them, groups of delegations with a status of their own, organisations.
  */
 export const BARS: readonly {
   readonly within: RegExp
   readonly mostFiles?: number
   readonly mostLines: number
 }[] = [
-  { within: /^packages\/server\/src\//, mostFiles: 580, mostLines: 63_500 },
+  { within: /^packages\/server\/src\//, mostFiles: 660, mostLines: 73_000 },
   // The list of parts, and what registers, runs and closes them.
   { within: /^packages\/server\/src\/service\/[^/]+\.ts$/, mostLines: 700 },
-  { within: /^packages\/[a-z]+\/src\//, mostLines: 114_000 },
+  { within: /^packages\/[a-z]+\/src\//, mostLines: 130_000 },
 ]
 
 /** Files with a name of one pattern, and what they may not import (specifiers, type imports included). */

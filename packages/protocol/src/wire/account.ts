@@ -8,6 +8,7 @@ import { publicKey, timestamp } from './formats.ts'
 import { exportedGrantIssuersSchema } from './grants.ts'
 import { agentKey, keyRecovery, keyRenouncing } from './keys.ts'
 import { openingSchema } from './log.ts'
+import { displayName, username } from './names.ts'
 import {
   exportedAddressesSchema,
   exportedNotificationsSchema,
@@ -15,14 +16,7 @@ import {
 } from './notifications.ts'
 import { nullable } from './nullable.ts'
 import { accountActivitySchema, eventSchema, ownerAgentSchema } from './owner-agents.ts'
-import {
-  displayName,
-  ownerSchema,
-  passkeyName,
-  recoveryCodes,
-  SIGN_IN_METHODS,
-  username,
-} from './session.ts'
+import { ownerSchema, passkeyName, recoveryCodes, SIGN_IN_METHODS } from './session.ts'
 import { exportedWebhooksSchema } from './webhooks.ts'
 
 /** The account of the signed-in owner. Part of the dashboard's own API. */

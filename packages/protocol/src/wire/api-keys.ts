@@ -8,8 +8,8 @@ import {
 } from '../api-key.ts'
 import type { Naming } from '../naming.ts'
 import { timestamp } from './formats.ts'
+import { displayName } from './names.ts'
 import { nullable } from './nullable.ts'
-import { displayName } from './session.ts'
 
 /** API keys of the signed-in owner. */
 

@@ -2,8 +2,8 @@ import { type Static, Type } from 'typebox'
 import { MAX_HOPS } from '../delegation/format.ts'
 import type { Naming } from '../naming.ts'
 import { did, issuedAt, keySequence, signature, timestamp } from './formats.ts'
+import { displayName } from './names.ts'
 import { nullable } from './nullable.ts'
-import { displayName } from './session.ts'
 
 /** How many hops a chain of an agent may have. */
 export const maxDelegationDepth = () =>

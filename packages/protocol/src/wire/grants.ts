@@ -7,8 +7,8 @@ import {
   MAX_GRANT_URL_LENGTH,
 } from '../oauth-grant.ts'
 import { did, timestamp } from './formats.ts'
+import { displayName } from './names.ts'
 import { nullable } from './nullable.ts'
-import { displayName } from './session.ts'
 
 /** Grants for authorization servers, and the issuers that sign them. */
 

@@ -5,8 +5,9 @@ import { DESCRIPTION_PATTERN } from '../text.ts'
 import { cardMembers } from './card.ts'
 import { maxDelegationDepth } from './delegation.ts'
 import { did, status, timestamp } from './formats.ts'
+import { displayName, username } from './names.ts'
 import { nullable } from './nullable.ts'
-import { displayName, openObject, username } from './session.ts'
+import { openObject } from './session.ts'
 
 /** The agents of the signed-in owner. Part of the dashboard's own API. */
 

@@ -1,22 +1,10 @@
 import { type Static, Type } from 'typebox'
-import { DISPLAY_NAME_PATTERN, USERNAME_PATTERN } from '../text.ts'
 import { timestamp } from './formats.ts'
+import { displayName, username } from './names.ts'
 import { nullable } from './nullable.ts'
+import { ownOrganisationSchema, personSchema } from './organisations.ts'
 
 /** Sessions and sign-in. Part of the dashboard's own API (docs/contract/authentication.md). */
-
-export const username = () =>
-  Type.String({
-    pattern: USERNAME_PATTERN.source,
-    description: 'a username: 3 to 32 characters out of a-z, 0-9 and -',
-  })
-
-export const displayName = () =>
-  Type.String({
-    pattern: DISPLAY_NAME_PATTERN.source,
-    description:
-      'a name of 1 to 64 characters, some of them visible, without control characters and text direction overrides',
-  })
 
 /** An object whose members another standard defines. */
 export const openObject = (description: string) =>
@@ -56,6 +44,14 @@ export const sessionSchema = () =>
   Type.Object(
     {
       owner: nullable(ownerSchema()),
+      person: personSchema(),
+      actingFor: nullable({
+        ...username(),
+        description: 'the organisation that the session acts for; null: the own account',
+      }),
+      organisations: Type.Array(ownOrganisationSchema(), {
+        description: 'those that the person can act for',
+      }),
       suspension: nullable(
         Type.Object(
           {

@@ -17,6 +17,10 @@ type AccountActivityType =
   | 'owner.grant_issuer_deleted'
   | 'owner.grant_issuer_assigned'
   | 'owner.grant_issuer_unassigned'
+  /** An account became a member of an organisation. */
+  | 'owner.joined'
+  /** An account is no longer a member of an organisation. */
+  | 'owner.left'
   /** An agent got a grant for an authorization server that was not known for it. */
   | 'owner.grant_first_issued'
 

@@ -1,10 +1,20 @@
+import type { Role } from '@countersign/protocol'
 import type { Tx } from '../database/database.ts'
 import { recordAccountActivity } from './account-activity-table.ts'
 import { appendNotification } from './notifications/notify-owner.ts'
 
+/** A member, as far as a request needs it. */
+export interface Membership {
+  readonly id: string
+  readonly role: Role
+}
+
 /** Who made a request of an owner. */
 export interface Caller {
+  /** Whose things are read and changed: the person's own, or an organisation's. */
   readonly ownerId: number
+  /** Of who acts for an organisation; null: a person acts for their own account. */
+  readonly membership: Membership | null
   /** The id of the API key that authenticated the request; null: a session. */
   readonly apiKey: string | null
 }

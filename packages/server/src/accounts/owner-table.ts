@@ -9,6 +9,8 @@ export const DELETED_OWNER_ID = 0
 const NEXT_ID = 'next_owner_id'
 
 const EMPTY = {
+  kind: 'person',
+  public_id: null,
   deleted_at: null,
   user_handle: null,
   suspended_at: null,
@@ -16,15 +18,16 @@ const EMPTY = {
   name_changed_at: null,
   badge_copied_at: null,
   onboarding_hidden_at: null,
-}
+} as const
 
 /** Inserts an owner with the next id and returns the row. */
 export async function insertOwner(
   tx: Tx,
-  owner: Pick<OwnerRow, 'username' | 'display_name' | 'created_at' | 'username_skeleton'>,
+  owner: Pick<OwnerRow, 'username' | 'display_name' | 'created_at' | 'username_skeleton'> &
+    Partial<Pick<OwnerRow, 'kind' | 'public_id'>>,
 ): Promise<OwnerRow> {
   const next = Number((await readSetting(tx.db, NEXT_ID)) ?? 1)
-  const row = { ...owner, ...EMPTY, id: Math.max((await lastId(tx.db)) + 1, next) }
+  const row = { ...EMPTY, ...owner, id: Math.max((await lastId(tx.db)) + 1, next) }
   await tx.db.insertInto('owners').values(row).execute()
   return row
 }

@@ -3,6 +3,8 @@ import { identityRoutes } from './identity/identity-routes.ts'
 import type { OverviewDeps } from './identity/overview.ts'
 import { providerWebhookRoute } from './identity/provider-webhook-routes.ts'
 import { EXPIRE_VERIFICATION, expireVerification } from './identity/record-verification.ts'
+import { organisationRoutes } from './organisations/organisation-routes.ts'
+import type { MembersDeps } from './organisations/organisations.ts'
 import { accountRoutes } from './owners/account-routes.ts'
 import { apiKeyRoutes } from './owners/api-key-routes.ts'
 import type { KeyRemains } from './owners/api-keys.ts'
@@ -12,7 +14,9 @@ import type { OwnerDeps } from './providers/providers.ts'
 import { FREE_USERNAMES, freeUsernames } from './username-quarantine.ts'
 
 /** Accounts of owners: sign-up and sign-in, API keys, identity verifications. */
-export function openAccounts(deps: PartDeps & OwnerDeps & OverviewDeps & KeyRemains): OwnersPart {
+export function openAccounts(
+  deps: PartDeps & OwnerDeps & OverviewDeps & KeyRemains & MembersDeps,
+): OwnersPart {
   return {
     routes: (app) => providerWebhookRoute(app, deps),
     ownerRoutes(app, owners) {
@@ -21,6 +25,7 @@ export function openAccounts(deps: PartDeps & OwnerDeps & OverviewDeps & KeyRema
       accountRoutes(app, context)
       apiKeyRoutes(app, context)
       identityRoutes(app, context)
+      organisationRoutes(app, context)
     },
     jobs: { [EXPIRE_VERIFICATION]: expireVerification, [FREE_USERNAMES]: freeUsernames },
   }

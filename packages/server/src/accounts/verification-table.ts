@@ -15,6 +15,16 @@ export function verificationsOfOwner(db: Db, ownerId: number): Promise<IdentityV
   return selectOfOwner(db, { ownerId })
 }
 
+/** Whether an owner has a verification that has not expired. @param now milliseconds since the Unix epoch */
+export async function hasCurrentVerification(
+  db: Db,
+  ownerId: number,
+  now: number,
+): Promise<boolean> {
+  const rows = await verificationsOfOwner(db, ownerId)
+  return rows.some((each) => each.expires_at === null || each.expires_at > now)
+}
+
 /** The public columns of a verification, with its owner. */
 export type VerificationOfOwner = Pick<
   IdentityVerificationRow,

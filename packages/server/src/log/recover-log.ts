@@ -98,6 +98,7 @@ export async function recoverLog(deps: RecoverDeps, mirror: Mirror): Promise<Rec
         claim: null,
         entry: Buffer.from(bytes).toString(),
         salt: null,
+        opening_owner: null,
         evidence: null,
       })),
     )

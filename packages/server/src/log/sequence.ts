@@ -251,6 +251,7 @@ async function append(
       entry: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString(),
       salt: isOpenable ? salt : null,
       evidence: isOpenable ? evidence : null,
+      opening_owner: null,
     })
   }
   await insertEntries(tx, rows)

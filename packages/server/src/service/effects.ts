@@ -8,4 +8,5 @@ import type { Effects } from '../database/database.ts'
 export const EFFECTS: Effects = {
   agentChanged: [channelsOfChangedAgent, renouncingOfChangedAgent, recoveryOfChangedAgent],
   verificationsChanged: [regradeOwner],
+  membershipEnded: [],
 }

@@ -1,10 +1,13 @@
 import { CodedError } from '@countersign/protocol'
 import cookie from '@fastify/cookie'
 import type { FastifyRequest } from 'fastify'
+import type { MemberRequests } from '../accounts/owners/member-requests.ts'
 import {
   type OwnersPart,
   RequestAuthenticator,
+  refuseStrayOrganisation,
   rejectCrossOrigin,
+  takeOrganisation,
 } from '../accounts/owners/owner-routes.ts'
 import { Cookies } from '../http/cookies.ts'
 import type { App } from '../http/server.ts'
@@ -16,10 +19,11 @@ export type OwnerScopeDeps = Pick<CoreDeps, 'db' | 'site' | 'now' | 'randomBytes
 export async function serveOwners(
   app: App,
   deps: OwnerScopeDeps,
+  members: MemberRequests,
   parts: readonly OwnersPart[],
 ): Promise<void> {
   const cookies = new Cookies(deps.site.baseUrl)
-  const context = { cookies, authenticator: new RequestAuthenticator(deps, cookies) }
+  const context = { cookies, authenticator: new RequestAuthenticator(deps, cookies, members) }
   await app.register(async (scope) => {
     await scope.register(cookie)
     scope.addHook('onRequest', rejectCrossOrigin(deps.site.baseUrl))
@@ -27,7 +31,10 @@ export async function serveOwners(
       reply.header('cache-control', 'no-store')
       done()
     })
+    scope.addHook('onRoute', takeOrganisation)
     scope.addHook('preHandler', rejectNulInIds)
+    scope.addHook('preHandler', refuseStrayOrganisation)
+    scope.addHook('preHandler', (_request, _reply, done) => members.run(done))
     const owners = scope.withTypeProvider() as unknown as App
     for (const part of parts) part.ownerRoutes?.(owners, context)
   })

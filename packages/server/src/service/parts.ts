@@ -1,7 +1,8 @@
 import { openNotifications } from '../accounts/notifications/part.ts'
+import { MemberRequests } from '../accounts/owners/member-requests.ts'
 import { openAccounts } from '../accounts/part.ts'
 import type { OwnerDeps } from '../accounts/providers/providers.ts'
-import { channelsOfActiveAgents } from '../agents/active-agents.ts'
+import { agentsByResponsible, channelsOfActiveAgents } from '../agents/active-agents.ts'
 import type { ReadDeps } from '../agents/find-agent.ts'
 import { openAgents } from '../agents/part.ts'
 import type { ChannelSources } from '../channels/kinds/kind.ts'
@@ -33,10 +34,12 @@ interface PartsDeps extends PartDeps, OwnerDeps, ReadDeps {
  * @returns the parts in the order of their routes, metrics and timers. Schemas in /openapi.json are named in this order
  */
 export async function openParts(
-  deps: PartsDeps,
+  unguarded: PartsDeps,
   opened: OpenedParts,
   limits: Part,
 ): Promise<readonly Part[]> {
+  const members = new MemberRequests(unguarded.now)
+  const deps = { ...unguarded, db: members.guard(unguarded.db) }
   const { settings, pages: built } = deps
   const cards = settings.previews.has('card-formats') ? built.cardRenderers : null
   const log = await opened.open(openLog(deps))
@@ -50,7 +53,12 @@ export async function openParts(
   const webhooks = await opened.open(openWebhooks(deps))
   const cosigning = await opened.open(openCosigning(deps))
   const accounts = await opened.open(
-    openAccounts({ ...deps, channelsOfActiveAgents, disableWebhooksOfKey }),
+    openAccounts({
+      ...deps,
+      channelsOfActiveAgents,
+      disableWebhooksOfKey,
+      agentsByResponsible,
+    }),
   )
   const pages = await opened.open(openPages(deps, agents, log, statements))
   const privacy = await opened.open(openPrivacy(deps))
@@ -75,7 +83,7 @@ export async function openParts(
     log,
     cosigning,
     pages,
-    { routes: (app) => serveOwners(app, deps, withOwnerRoutes) },
+    { routes: (app) => serveOwners(app, deps, members, withOwnerRoutes) },
     accounts,
     privacy,
   ]

@@ -96,6 +96,7 @@ export async function createEndpoint(
       owner_id: whose,
       url: target,
       created_by_key: by?.apiKey ?? null,
+      created_by: by?.membership?.id ?? null,
       types: typesText(eventTypes),
       secret_salt: salt,
       previous_salt: null,
@@ -179,7 +180,13 @@ export async function changeEndpoint(
     const before = await requireEndpoint(tx.db, whose, id)
     const isMoved = target !== undefined && target !== before.url
     await updateEndpoint(tx, id, {
-      ...(isMoved ? { url: target, created_by_key: by?.apiKey ?? null } : {}),
+      ...(isMoved
+        ? {
+            url: target,
+            created_by_key: by?.apiKey ?? null,
+            created_by: by?.membership?.id ?? null,
+          }
+        : {}),
       ...(eventTypes === undefined ? {} : { types: typesText(eventTypes) }),
       ...(state === undefined ? {} : await stateChange(tx, before, state)),
       ...(target === undefined && state !== 'active' ? {} : STARTED_AGAIN),

@@ -55,7 +55,11 @@ async function startWorld(t: TestContext): Promise<World> {
   const deps: WebhookDeps = { db, site, pepper, now, randomBytes, webhookKey, sender }
   const ownerId = await operator.addVerifiedOwner('ada')
   const receiver = await startReceiver(t)
-  const { id } = await createEndpoint(deps, { ownerId, apiKey: null }, { url: receiver.url })
+  const { id } = await createEndpoint(
+    deps,
+    { ownerId, apiKey: null, membership: null },
+    { url: receiver.url },
+  )
   const errors: unknown[] = []
   const nodes: DueDeliveries[] = []
   t.after(async () => {
@@ -270,11 +274,15 @@ test('an endpoint of the operator gets the events of all agents', async (t) => {
 test('the first endpoint gets no events from before; what waits is measured and bounded', async (t) => {
   const world = await startWorld(t)
   const { clock, deps, ownerId, webhookId, receiver } = world
-  await changeEndpoint(deps, { ownerId, apiKey: null }, webhookId, { state: 'paused' })
+  await changeEndpoint(deps, { ownerId, apiKey: null, membership: null }, webhookId, {
+    state: 'paused',
+  })
   for (let i = 0; i < 3; i++) await world.append()
   await fanOut(deps)
   assert.deepEqual(await measureWaiting(deps), { count: 0, oldestSeconds: 0, lateSeconds: 0 })
-  await changeEndpoint(deps, { ownerId, apiKey: null }, webhookId, { state: 'active' })
+  await changeEndpoint(deps, { ownerId, apiKey: null, membership: null }, webhookId, {
+    state: 'active',
+  })
   clock.ahead += 100 * SECOND_MS
   const { count, oldestSeconds, lateSeconds } = await measureWaiting(deps)
   assert.equal(count, 3)
@@ -286,7 +294,9 @@ test('the first endpoint gets no events from before; what waits is measured and 
   // While nobody listens, nothing is read; afterwards nothing of it is delivered.
   await world.append()
   assert.equal(await fanOut(deps), false)
-  await changeEndpoint(deps, { ownerId, apiKey: null }, webhookId, { state: 'active' })
+  await changeEndpoint(deps, { ownerId, apiKey: null, membership: null }, webhookId, {
+    state: 'active',
+  })
   await fanOut(deps)
   assert.equal((await statesOf(world)).length, 3)
   const node = world.node()

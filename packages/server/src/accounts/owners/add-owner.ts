@@ -74,6 +74,7 @@ export async function insertNewOwner(
 /**
  * @param ownerId the owner who may already have this username, or null for a new owner
  * @param at milliseconds since the Unix epoch
+ * @param formerOwnerId who may take the username again if they gave it up recently, or null
  * @throws CodedError VALIDATION_ERROR if another owner has the username or a lookalike, or gave it up recently
  */
 export async function assertUsernameAvailable(
@@ -82,8 +83,10 @@ export async function assertUsernameAvailable(
   username: string,
   ownerId: number | null,
   at: number,
+  formerOwnerId = ownerId,
 ): Promise<void> {
-  await assertNotInQuarantine(tx.db, pepper, { namespace: 'owner', username, ownerId, at })
+  const wanted = { namespace: 'owner', username, ownerId: formerOwnerId, at } as const
+  await assertNotInQuarantine(tx.db, pepper, wanted)
   const taken = await ownerBySkeleton(tx.db, usernameSkeleton(username))
   if (taken === undefined || taken.id === ownerId) return
   throw new CodedError(

@@ -19,6 +19,25 @@ export function apiKeysOfOwner(db: Db, ownerId: number): Promise<ApiKeyRow[]> {
     .execute()
 }
 
+export function apiKeyOfOwner(db: Db, ownerId: number, id: string): Promise<ApiKeyRow | undefined> {
+  return db
+    .selectFrom('api_keys')
+    .selectAll()
+    .where('owner_id', '=', ownerId)
+    .where('id', '=', id)
+    .executeTakeFirst()
+}
+
+/** Deletes the keys that a member created. @returns how many there were */
+export async function deleteApiKeysOfMember(tx: Tx, membership: string): Promise<number> {
+  const deleted = await tx.db
+    .deleteFrom('api_keys')
+    .where('created_by', '=', membership)
+    .returning('id')
+    .execute()
+  return deleted.length
+}
+
 export async function touchApiKey(tx: Tx, hash: Uint8Array, at: number): Promise<void> {
   await tx.db.updateTable('api_keys').set({ last_used_at: at }).where('hash', '=', hash).execute()
 }

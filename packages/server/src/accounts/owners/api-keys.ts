@@ -11,11 +11,12 @@ import {
 } from '@countersign/protocol'
 import { hashToken } from '../../base/hash-token.ts'
 import { timestamp } from '../../base/timestamp.ts'
-import type { ApiKeyRow, Tx } from '../../database/database.ts'
+import type { ApiKeyRow, Db, Tx } from '../../database/database.ts'
 import { appendEvent } from '../../database/event-table.ts'
 import type { CoreDeps } from '../../secrets/core-deps.ts'
 import { appendNotification } from '../notifications/notify-owner.ts'
 import type { Caller } from '../notify-of-access.ts'
+import { liveMembershipById } from '../organisations/membership-table.ts'
 import { assertOwnerNotSuspended } from '../owner-suspension.ts'
 import {
   apiKeyByHash,
@@ -71,6 +72,7 @@ export async function createApiKey(
       name,
       scopes: scopes.join(' '),
       last_four: secret.slice(-4),
+      created_by: session.membership?.id ?? null,
       created_at: at,
       last_used_at: null,
       expires_at: at + expiresInDays * DAY_MS,
@@ -145,6 +147,14 @@ function scopesOf({ scopes }: ApiKeyRow): ApiKeyScope[] {
   return scopes.split(' ') as ApiKeyScope[]
 }
 
+/** @throws CodedError UNAUTHENTICATED if the member who created the key has left */
+async function membershipOfKey(db: Db, { created_by }: ApiKeyRow): Promise<Caller['membership']> {
+  if (created_by === null) return null
+  const live = await liveMembershipById(db, created_by)
+  if (live !== undefined) return { id: live.id, role: live.role }
+  throw new CodedError('UNAUTHENTICATED', 'The member who created this API key has left.')
+}
+
 /**
  * Authenticates a request by an API key, and records its use. Reads the database each time, so that a revocation is
  * effective on every node and worker at once.
@@ -175,5 +185,6 @@ export async function authenticateApiKey(
   if (at - (row.last_used_at ?? 0) >= TOUCH_MS) {
     await db.write((tx) => touchApiKey(tx, row.hash, at))
   }
-  return { ownerId: row.owner_id, apiKey: row.id }
+  const membership = await membershipOfKey(db.read, row)
+  return { ownerId: row.owner_id, apiKey: row.id, membership }
 }

@@ -1,5 +1,11 @@
-import { type ApiKeyScope, CodedError, ERROR_STATUS, errorSchema } from '@countersign/protocol'
-import type { FastifyReply, FastifyRequest, FastifySchema } from 'fastify'
+import {
+  type ApiKeyScope,
+  CodedError,
+  ERROR_STATUS,
+  errorSchema,
+  organisationParameter,
+} from '@countersign/protocol'
+import type { FastifyReply, FastifyRequest, FastifySchema, RouteOptions } from 'fastify'
 import type { Cookies } from '../../http/cookies.ts'
 import { toCodedError } from '../../http/errors.ts'
 import type { Part } from '../../http/part.ts'
@@ -8,10 +14,13 @@ import type { Caller } from '../notify-of-access.ts'
 import type { OwnerDeps, Providers } from '../providers/providers.ts'
 import { type ApiKeyDeps, authenticateApiKey } from './api-keys.ts'
 import { failureOf } from './callback-failure.ts'
+import type { MemberRequests, OwnerRequest } from './member-requests.ts'
+import { LEAST_ROLES } from './roles.ts'
 import {
   assertRecentSignIn,
   type Browser,
   findSession,
+  type MemberSession,
   SESSION_LIFETIME_MS,
   type Session,
   type SessionDeps,
@@ -57,6 +66,66 @@ export function noContent(description: string) {
   return { type: 'null', description } as const
 }
 
+interface OwnerRouteSchema {
+  readonly operationId?: string
+  readonly querystring?: object
+  readonly [API_KEY_SCOPE]?: ApiKeyScope
+}
+
+function schemaOf(request: FastifyRequest): OwnerRouteSchema {
+  return (request.routeOptions.schema ?? {}) as OwnerRouteSchema
+}
+
+function ownerRequest(request: FastifyRequest): OwnerRequest {
+  return {
+    id: request.id,
+    method: request.method,
+    operation: schemaOf(request).operationId ?? '',
+    organisation: (request.query as { organisation?: string }).organisation ?? null,
+  }
+}
+
+/** Adds the parameter `organisation` to the query schema of a route that members may use. */
+export function takeOrganisation(route: RouteOptions): void {
+  const { operationId = '', querystring, ...schema } = (route.schema ?? {}) as OwnerRouteSchema
+  if (LEAST_ROLES[operationId] === undefined) return
+  const { properties = {}, ...query } = (querystring ?? { type: 'object' }) as {
+    properties?: object
+  }
+  route.schema = {
+    ...schema,
+    operationId,
+    querystring: { ...query, properties: { ...properties, organisation: organisationParameter() } },
+  } as FastifySchema
+}
+
+/**
+ * A hook that refuses the parameter `organisation` with 400 where it says nothing: for what only persons do, and with an API key,
+ * which belongs to one owner.
+ */
+export function refuseStrayOrganisation(
+  request: FastifyRequest,
+  _reply: unknown,
+  done: (error?: Error) => void,
+): void {
+  const isNamed = Object.hasOwn(request.query as object, 'organisation')
+  done(isNamed ? strayOrganisation(request) : undefined)
+}
+
+function strayOrganisation(request: FastifyRequest): CodedError | undefined {
+  if (LEAST_ROLES[schemaOf(request).operationId ?? ''] === undefined) {
+    return new CodedError(
+      'VALIDATION_ERROR',
+      'Only a person can do this, for their own account. Leave out the parameter organisation.',
+    )
+  }
+  if (bearerOf(request) === null) return undefined
+  return new CodedError(
+    'VALIDATION_ERROR',
+    'An API key belongs to one owner. Leave out the parameter organisation.',
+  )
+}
+
 /** The text after `Bearer` in a request's `Authorization` header, or null. */
 function bearerOf({ headers }: FastifyRequest): string | null {
   return /^Bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1] ?? null
@@ -66,10 +135,12 @@ function bearerOf({ headers }: FastifyRequest): string | null {
 export class RequestAuthenticator {
   readonly #deps: SessionDeps & ApiKeyDeps
   readonly #cookies: Cookies
+  readonly #members: MemberRequests
 
-  constructor(deps: SessionDeps & ApiKeyDeps, cookies: Cookies) {
+  constructor(deps: SessionDeps & ApiKeyDeps, cookies: Cookies, members: MemberRequests) {
     this.#deps = deps
     this.#cookies = cookies
+    this.#members = members
   }
 
   /**
@@ -80,8 +151,10 @@ export class RequestAuthenticator {
     const key = bearerOf(request)
     if (key === null) return this.requireSession(request)
     if (this.#cookies.read(request, 'session') !== null) throw ambiguousError()
-    const schema = request.routeOptions.schema as { [API_KEY_SCOPE]?: ApiKeyScope } | undefined
-    return authenticateApiKey(this.#deps, key, schema?.[API_KEY_SCOPE] ?? null)
+    const scope = schemaOf(request)[API_KEY_SCOPE] ?? null
+    const caller = await authenticateApiKey(this.#deps, key, scope)
+    await this.#members.actByKey(this.#deps.db.read, caller, ownerRequest(request))
+    return caller
   }
 
   /**
@@ -94,10 +167,16 @@ export class RequestAuthenticator {
   }
 
   /**
-   * The valid session of a request, or null.
-   * @throws CodedError FORBIDDEN or UNAUTHENTICATED if the request has an API key: no key can do what needs a session
+   * The valid session of a request, or null. It acts for the organisation that the request names.
+   * @throws CodedError NOT_FOUND or FORBIDDEN if the person may not act for it, and those of `browser`
    */
   async findSession(request: FastifyRequest): Promise<Session | null> {
+    const session = await this.#ownSession(request)
+    if (session === null) return null
+    return this.#members.actFor(this.#deps.db.read, session, ownerRequest(request))
+  }
+
+  async #ownSession(request: FastifyRequest): Promise<Session | null> {
     const key = bearerOf(request)
     if (key !== null) {
       if (this.#cookies.read(request, 'session') !== null) throw ambiguousError()
@@ -114,6 +193,27 @@ export class RequestAuthenticator {
     throw new CodedError('UNAUTHENTICATED', 'Sign in first.')
   }
 
+  /**
+   * The session of a member who acts for an organisation.
+   * @throws CodedError VALIDATION_ERROR if the request names none, and those of `requireSession`
+   */
+  async requireMember(request: FastifyRequest): Promise<MemberSession> {
+    const session = await this.requireSession(request)
+    const { membership } = session
+    if (membership !== null) return { ...session, membership }
+    throw new CodedError(
+      'VALIDATION_ERROR',
+      'Only organisations have this. Name yours in the parameter organisation.',
+    )
+  }
+
+  /** Like `requireMember`, for sensitive actions. @throws CodedError RECENT_SIGN_IN_REQUIRED, and those of `requireMember` */
+  async requireRecentMember(request: FastifyRequest): Promise<MemberSession> {
+    const session = await this.requireMember(request)
+    assertRecentSignIn(session, this.#deps.now())
+    return session
+  }
+
   /** @throws CodedError UNAUTHENTICATED, or RECENT_SIGN_IN_REQUIRED if the sign-in is older than 10 minutes */
   async requireRecentSession(request: FastifyRequest): Promise<Session> {
     const session = await this.requireSession(request)
@@ -121,10 +221,13 @@ export class RequestAuthenticator {
     return session
   }
 
-  /** What a sign-in records about the browser. */
+  /**
+   * What a sign-in records about the browser, whose session is that of the person.
+   * @throws CodedError FORBIDDEN or UNAUTHENTICATED if the request has an API key: no key can do what needs a session
+   */
   async browser(request: FastifyRequest): Promise<Browser> {
     return {
-      session: await this.findSession(request),
+      session: await this.#ownSession(request),
       userAgent: request.headers['user-agent'] ?? '',
     }
   }

@@ -52,6 +52,19 @@ export async function deleteSessionsOfOwner(
   return (await query.returning('id').execute()).length
 }
 
+/** Deletes a person's sessions that the identity provider of an organisation started. */
+export async function deleteLimitedSessions(
+  tx: Tx,
+  personId: number,
+  orgId: number,
+): Promise<void> {
+  await tx.db
+    .deleteFrom('sessions')
+    .where('owner_id', '=', personId)
+    .where('limited_to', '=', orgId)
+    .execute()
+}
+
 /**
  * Deletes the sessions that a passkey started, and those of the same owner that an older release has started with a passkey
  * that it did not record.

@@ -3,7 +3,8 @@ import { hashToken } from '../../base/hash-token.ts'
 import type { Database, SessionRow, Tx } from '../../database/database.ts'
 import { recordAccountActivity } from '../account-activity-table.ts'
 import { appendNotification } from '../notifications/notify-owner.ts'
-import type { Caller } from '../notify-of-access.ts'
+import type { Caller, Membership } from '../notify-of-access.ts'
+import { liveMembershipById } from '../organisations/membership-table.ts'
 import { ownerById } from '../owner-table.ts'
 import {
   deleteEndedSessions,
@@ -40,11 +41,20 @@ export interface SessionDeps {
 export interface Session extends Caller {
   readonly id: string
   readonly apiKey: null
+  /** Who acts. The same as `ownerId` if they act for their own account. */
+  readonly personId: number
+  /** The organisation whose identity provider started the session: it acts for no other owner. Null: not limited. */
+  readonly limitedTo: number | null
   /** Milliseconds since the Unix epoch. */
   readonly signedInAt: number
   readonly method: SignInMethod
   /** SHA-256 of the cookie's value. */
   readonly hash: Uint8Array
+}
+
+/** A session that acts for an organisation. */
+export interface MemberSession extends Session {
+  readonly membership: Membership
 }
 
 /** The browser that signs in. */
@@ -95,6 +105,7 @@ export async function startSession(
     expires_at: at + SESSION_LIFETIME_MS,
     passkey_id: owner.passkeyId ?? null,
     provider: owner.provider ?? null,
+    limited_to: null,
   })
   await recordSignIn(tx, owner, at)
   if (!owner.isNewAccount) await notifyOfSignIn(tx, id, owner, at)
@@ -168,16 +179,29 @@ export async function findSession(deps: SessionDeps, token: string): Promise<Ses
   if (row === undefined || !isSessionValid(row, at)) return null
   if (at - row.last_seen_at >= TOUCH_MS) await deps.db.write((tx) => touchSession(tx, row.hash, at))
   const { id, owner_id: ownerId, signed_in_at: signedInAt, method, hash } = row
-  return { id, ownerId, apiKey: null, signedInAt, method, hash }
+  return {
+    id,
+    ownerId,
+    personId: ownerId,
+    membership: null,
+    limitedTo: row.limited_to,
+    apiKey: null,
+    signedInAt,
+    method,
+    hash,
+  }
 }
 
-/** Whether a session found earlier is still valid. Does not count as use of the session. */
+/** Whether a session found earlier is still valid, and still acts for its organisation. Does not count as use of the session. */
 export async function isStillSignedIn(
   deps: Pick<SessionDeps, 'db' | 'now'>,
   session: Session,
 ): Promise<boolean> {
   const row = await sessionByHash(deps.db.read, session.hash)
-  return row !== undefined && isSessionValid(row, deps.now())
+  if (row === undefined || !isSessionValid(row, deps.now())) return false
+  if (session.membership === null) return true
+  const live = await liveMembershipById(deps.db.read, session.membership.id)
+  return live !== undefined && live.suspended_at === null
 }
 
 /** Whether a session is within its absolute and its idle lifetime. */

@@ -59,8 +59,12 @@ export function issueTokenRoutes(app: App, { deps, authenticator }: OwnerRouteCo
     handler: async (request, reply) => {
       const owner = await authenticator.owner(request)
       if ('signedInAt' in owner) assertSignInForClaimToken(owner, deps.now())
-      const { ownerId } = owner
-      const { claimToken, expiresAt } = await issueToken({ ...deps, naming }, ownerId)
+      const { ownerId, membership } = owner
+      const { claimToken, expiresAt } = await issueToken(
+        { ...deps, naming },
+        ownerId,
+        membership?.id,
+      )
       return reply.code(201).send({
         claimToken,
         expiresAt: timestamp(expiresAt),
@@ -81,8 +85,13 @@ export function issueTokenRoutes(app: App, { deps, authenticator }: OwnerRouteCo
     handler: async (request, reply) => {
       const owner = await authenticator.owner(request)
       if ('signedInAt' in owner) assertSignInForClaimToken(owner, deps.now())
-      const { ownerId } = owner
-      const issued = await issueTokens({ ...deps, naming }, ownerId, request.body.count)
+      const { ownerId, membership } = owner
+      const issued = await issueTokens(
+        { ...deps, naming },
+        ownerId,
+        request.body.count,
+        membership?.id,
+      )
       return reply.code(201).send({
         claimTokens: [...issued.claimTokens],
         expiresAt: timestamp(issued.expiresAt),

@@ -13,15 +13,24 @@ import type { LogQueueRow } from '../../database/schema/log-rows.ts'
 import { insertQueued, insertQueuedRows } from '../changes/log-queue-table.ts'
 import { type KeyUse, keyUseColumns, keyUseOf, keyUseOfRow } from '../keys/key-use.ts'
 
-/** Invalidates the owner's unused tokens. `now` is in milliseconds since 1970. */
-export async function supersedeTokens(tx: Tx, ownerId: number, now: number): Promise<void> {
-  await tx.db
+/**
+ * Invalidates the owner's unused tokens.
+ * @param now milliseconds since 1970
+ * @param issuedBy only those of this member of the owner, which is an organisation; empty: only those of the owner itself
+ */
+export async function supersedeTokens(
+  tx: Tx,
+  ownerId: number,
+  now: number,
+  issuedBy?: string,
+): Promise<void> {
+  const live = tx.db
     .updateTable('claim_tokens')
     .set({ superseded_at: now })
     .where('owner_id', '=', ownerId)
     .where('used_at', 'is', null)
     .where('superseded_at', 'is', null)
-    .execute()
+  await (issuedBy === undefined ? live : live.where('issued_by', '=', issuedBy)).execute()
 }
 
 /**
@@ -31,10 +40,11 @@ export async function supersedeTokens(tx: Tx, ownerId: number, now: number): Pro
 export async function insertTokens(
   tx: Tx,
   hashes: readonly Uint8Array[],
-  token: Pick<ClaimTokenRow, 'owner_id' | 'created_at' | 'expires_at'>,
+  token: Pick<ClaimTokenRow, 'owner_id' | 'created_at' | 'expires_at'> &
+    Partial<Pick<ClaimTokenRow, 'issued_by'>>,
 ): Promise<void> {
   const rows = hashes.map((hash, position) => {
-    return { ...token, hash, position, used_at: null, superseded_at: null }
+    return { issued_by: '', ...token, hash, position, used_at: null, superseded_at: null }
   })
   await tx.db.insertInto('claim_tokens').values(rows).execute()
 }

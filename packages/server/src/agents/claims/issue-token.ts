@@ -6,7 +6,7 @@ import {
   randomClaimToken,
 } from '@countersign/protocol'
 import { assertOwnerNotSuspended } from '../../accounts/owner-suspension.ts'
-import { verificationsOfOwner } from '../../accounts/verification-table.ts'
+import { hasCurrentVerification } from '../../accounts/verification-table.ts'
 import { hashToken } from '../../base/hash-token.ts'
 import type { Database } from '../../database/database.ts'
 import { insertTokens, supersedeTokens } from './claim-table.ts'
@@ -33,11 +33,17 @@ export interface IssuedTokens {
 }
 
 /**
- * Issues a claim token and invalidates what the owner's previous issuance left unused (contract 3.2).
+ * Issues a claim token and invalidates what the previous issuance left unused (contract 3.2): that of the same member, if the
+ * owner is an organisation.
+ * @param issuedBy the membership of who issues it; empty: the owner, a person
  * @throws CodedError IDENTITY_REQUIRED if the owner has no current identity verification, FORBIDDEN if they are suspended
  */
-export async function issueToken(deps: IssueTokenDeps, ownerId: number): Promise<IssuedToken> {
-  const { claimTokens, expiresAt } = await issueTokens(deps, ownerId, 1)
+export async function issueToken(
+  deps: IssueTokenDeps,
+  ownerId: number,
+  issuedBy = '',
+): Promise<IssuedToken> {
+  const { claimTokens, expiresAt } = await issueTokens(deps, ownerId, 1, issuedBy)
   return { claimToken: claimTokens[0] as ClaimToken, expiresAt }
 }
 
@@ -50,6 +56,7 @@ export async function issueTokens(
   deps: IssueTokenDeps,
   ownerId: number,
   count: number,
+  issuedBy = '',
 ): Promise<IssuedTokens> {
   const claimTokens = Array.from({ length: count }, () =>
     randomClaimToken(deps.naming, deps.randomBytes),
@@ -58,13 +65,13 @@ export async function issueTokens(
   return deps.db.write(async (tx) => {
     const at = deps.now()
     await assertOwnerNotSuspended(tx.db, ownerId)
-    const verifications = await verificationsOfOwner(tx.db, ownerId)
-    if (!verifications.some((each) => each.expires_at === null || each.expires_at > at)) {
+    if (!(await hasCurrentVerification(tx.db, ownerId, at))) {
       throw new CodedError('IDENTITY_REQUIRED', 'The owner has no current identity verification.')
     }
     const expiresAt = at + CLAIM_TOKEN_LIFETIME_MS
-    await supersedeTokens(tx, ownerId, at)
-    await insertTokens(tx, hashes, { owner_id: ownerId, created_at: at, expires_at: expiresAt })
+    await supersedeTokens(tx, ownerId, at, issuedBy)
+    const token = { owner_id: ownerId, issued_by: issuedBy, created_at: at, expires_at: expiresAt }
+    await insertTokens(tx, hashes, token)
     return { claimTokens, expiresAt }
   })
 }

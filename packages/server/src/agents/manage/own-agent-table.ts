@@ -177,3 +177,23 @@ export async function updateOnboarding(
 ): Promise<void> {
   await tx.db.updateTable('owners').set(columns).where('id', '=', ownerId).execute()
 }
+
+/** How many agents of an owner that are not revoked each responsible membership has. */
+export async function countByResponsible(
+  db: Db,
+  ownerId: number,
+): Promise<{ readonly responsible: string; readonly count: number }[]> {
+  const rows = await db
+    .selectFrom('agents')
+    .select('responsible')
+    .select((eb) => eb.fn.countAll().as('count'))
+    .where('owner_id', '=', ownerId)
+    .where('responsible', 'is not', null)
+    .where('status', '<>', 'revoked')
+    .groupBy('responsible')
+    .execute()
+  return rows.map(({ responsible, count }) => ({
+    responsible: responsible as string,
+    count: Number(count),
+  }))
+}

@@ -273,6 +273,16 @@ export const TABLE_KEYS = {
   log_witnesses: ['epoch', 'witness'],
   witness_keys: ['number'],
   witnessed_logs: ['origin'],
+  memberships: ['id'],
+  invitations: ['id'],
+  organisation_settings: ['org_id'],
+  organisation_domains: ['org_id'],
+  sso_connections: ['id'],
+  scim_tokens: ['hash'],
+  scim_users: ['id'],
+  transfers: ['id'],
+  transfer_agents: ['transfer_id', 'tail'],
+  member_actions: ['id'],
 } as const satisfies {
   [T in Exclude<keyof Tables, NotImported>]: readonly (keyof Tables[T])[]
 }

@@ -12,6 +12,8 @@ export interface ClaimTokenRow {
   superseded_at: number | null
   /** The place in its batch, from 0. */
   position: number
+  /** The membership of who issued it; empty: a person, for their own account. */
+  issued_by: string
 }
 
 export interface AgentRow {
@@ -57,6 +59,12 @@ export interface AgentRow {
   grade: Grade
   /** How many hops a chain of the agent may have, 0 to 3. */
   delegation_depth: number
+  /** The membership of the responsible person; null: none, or the owner is a person. An ended one counts as none. */
+  responsible: string | null
+  /** When another owner last took it over; null: never. */
+  owner_changed_at: number | null
+  /** The `agent.owner_changed` event of it, with which its owner's history of the agent begins. */
+  owner_seq: number | null
 }
 
 export interface AvatarRow {

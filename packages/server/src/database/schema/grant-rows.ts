@@ -8,6 +8,8 @@ export interface GrantIssuerRow {
   owner_id: number | null
   /** The owner's own label; empty once it is deleted. */
   name: string
+  /** The membership of who created it; null: a person, for their own account. */
+  created_by: string | null
   created_at: number
   deleted_at: number | null
 }

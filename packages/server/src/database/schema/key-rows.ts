@@ -40,6 +40,8 @@ export interface KeyRecoveryRow {
   redeemed_at: number | null
   /** When the new key becomes current. */
   effective_at: number | null
+  /** The membership of who started it; null: a person, for an agent of their own. */
+  started_by: string | null
 }
 
 /**

@@ -54,6 +54,8 @@ export interface LogEntryRow {
   salt: Uint8Array | null
   /** JSON. */
   evidence: string | null
+  /** The owner of the agent at that time, who may read the opening; null: the agent's owner. */
+  opening_owner: number | null
 }
 
 /** A tile of hashes; the last one of a level has fewer than 256. */

@@ -4,6 +4,10 @@ import type { Assurance } from '@countersign/protocol'
 
 export interface OwnerRow {
   id: number
+  /** `member`: an account that signs in through an organisation only, with the username `member:<id>`. */
+  kind: 'person' | 'organisation' | 'member'
+  /** `org_` and 12 base58 characters, which stays if the username changes; null unless it is an organisation. */
+  public_id: string | null
   username: string
   display_name: string
   created_at: number

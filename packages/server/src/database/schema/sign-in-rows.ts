@@ -50,6 +50,8 @@ export interface SessionRow {
   passkey_id: string | null
   /** The id of the provider that it was started with. Null for other methods, and for sessions of older releases. */
   provider: string | null
+  /** The organisation whose identity provider started it: it acts for no other owner. Null: not limited. */
+  limited_to: number | null
 }
 
 export interface ApiKeyRow {
@@ -60,6 +62,8 @@ export interface ApiKeyRow {
   name: string
   scopes: string
   last_four: string
+  /** The membership of who created it; null: a person, for their own account. */
+  created_by: string | null
   created_at: number
   expires_at: number
   last_used_at: number | null

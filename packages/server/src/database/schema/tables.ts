@@ -27,6 +27,18 @@ import type {
   EmailPreferenceRow,
   NotificationRow,
 } from './notification-rows.ts'
+import type {
+  InvitationRow,
+  MemberActionRow,
+  MembershipRow,
+  OrganisationDomainRow,
+  OrganisationSettingsRow,
+  ScimTokenRow,
+  ScimUserRow,
+  SsoConnectionRow,
+  TransferAgentRow,
+  TransferRow,
+} from './organisation-rows.ts'
 import type { IdentityVerificationRow, OwnerRow, ReleasedUsernameRow } from './owner-rows.ts'
 import type { EventRow, JobRow, RateCountRow } from './shared-rows.ts'
 import type {
@@ -97,4 +109,14 @@ export interface Tables {
   log_joins: LogJoinRow
   witness_keys: WitnessKeyRow
   witnessed_logs: WitnessedLogRow
+  memberships: MembershipRow
+  invitations: InvitationRow
+  organisation_settings: OrganisationSettingsRow
+  organisation_domains: OrganisationDomainRow
+  sso_connections: SsoConnectionRow
+  scim_tokens: ScimTokenRow
+  scim_users: ScimUserRow
+  transfers: TransferRow
+  transfer_agents: TransferAgentRow
+  member_actions: MemberActionRow
 }

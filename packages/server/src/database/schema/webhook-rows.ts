@@ -14,6 +14,8 @@ export interface WebhookEndpointRow {
   url: string
   /** The id of the API key that created it or gave it its URL. Null: a signed-in owner, or the operator. */
   created_by_key: string | null
+  /** The membership of who created it; null: a person, for their own account. */
+  created_by: string | null
   /** The types of events, separated by spaces. Null: all. */
   types: string | null
   state: WebhookState

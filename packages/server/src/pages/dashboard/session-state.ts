@@ -1,6 +1,7 @@
 import { isCurrent, type SessionState } from '@countersign/protocol'
 import { dueRenewal } from '../../accounts/identity/overview.ts'
 import { providerLabel } from '../../accounts/identity-of-owner.ts'
+import { describeOrganisations } from '../../accounts/organisations/organisations.ts'
 import { ownerById } from '../../accounts/owner-table.ts'
 import { RECENT_MS, type Session } from '../../accounts/owners/session.ts'
 import { allowsPasskeys } from '../../accounts/owners/sign-in-with-passkey.ts'
@@ -27,6 +28,7 @@ export async function sessionState(
   const { site, providers } = deps
   return {
     owner: owner ? { username: owner.username, displayName: owner.display_name } : null,
+    ...(await actorState(deps, session)),
     suspension: suspensionOf(owner),
     signedInAt: session && timestamp(session.signedInAt),
     signInMethod: session?.method ?? null,
@@ -46,6 +48,26 @@ export async function sessionState(
     signInProviders: providers.all
       .filter((each) => each.signIn)
       .map(({ id, label }) => ({ id, label })),
+  }
+}
+
+/** Who acts, for whom, and for whom else they may. */
+async function actorState(
+  { db, now }: SessionStateDeps,
+  session: Session | null,
+): Promise<Pick<SessionState, 'person' | 'actingFor' | 'organisations'>> {
+  const person = session && (await ownerById(db.read, session.personId))
+  if (!session || !person) return { person: null, actingFor: null, organisations: [] }
+  const organisations = await describeOrganisations({ db, now }, session)
+  const acting = organisations.find(({ id }) => id === session.ownerId)
+  return {
+    person: {
+      username: person.kind === 'member' ? null : person.username,
+      displayName: person.display_name,
+      limited: session.limitedTo !== null,
+    },
+    actingFor: acting === undefined ? null : acting.username,
+    organisations: organisations.map(({ id: _id, ...shown }) => shown),
   }
 }
 

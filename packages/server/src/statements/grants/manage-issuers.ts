@@ -63,7 +63,8 @@ export async function createIssuer(
       )
     }
     const at = now()
-    const inserted = { id, owner_id: ownerId, name, created_at: at, deleted_at: null }
+    const created_by = by.membership?.id ?? null
+    const inserted = { id, owner_id: ownerId, name, created_by, created_at: at, deleted_at: null }
     await insertIssuer(tx, inserted)
     await notifyOfAccess(tx, by, { type: 'owner.grant_issuer_created', grantIssuer: id, name }, at)
     return inserted

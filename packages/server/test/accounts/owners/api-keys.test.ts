@@ -11,6 +11,7 @@ import {
 } from '@countersign/protocol'
 import { type Answer, assertRefused, jsonOf } from '../../../../../test/support/answer.ts'
 import { ask, post } from '../../../../../test/support/ask.ts'
+import { ownerOperations, sendOperation } from '../../../../../test/support/owner-operations.ts'
 import { textOfTables } from '../../../../../test/support/raw-database.ts'
 import {
   claimAgent,
@@ -95,24 +96,6 @@ const OPERATIONS: Readonly<Record<ApiKeyScope, readonly string[]>> = {
   'grants:write': ['createGrantIssuer', 'deleteGrantIssuer', 'assignGrantIssuer'],
 }
 
-interface PublishedOperation {
-  readonly operationId: string
-  readonly security: readonly Record<string, readonly string[]>[]
-  readonly requestBody?: { readonly content: Record<string, { readonly example?: unknown }> }
-}
-
-/** The operations that need an owner, from /openapi.json. */
-async function ownerOperations(service: TestService) {
-  const document = (await (await fetch(`${service.url}/openapi.json`)).json()) as {
-    paths: Record<string, Record<string, PublishedOperation>>
-  }
-  return Object.entries(document.paths).flatMap(([path, methods]) =>
-    Object.entries(methods)
-      .filter(([, { security }]) => security.some((each) => 'session' in each))
-      .map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),
-  )
-}
-
 test('the owner is notified of a new key, with its name, scopes and expiry but not the key', async (t) => {
   const service = await startTestService(t)
   const owner = await newOwner(service, 'ada')
@@ -147,19 +130,11 @@ test('each scope admits exactly its operations, and no key reaches what needs a 
       .toSorted(),
     admitted.toSorted(),
   )
-  for (const { path, method, operation } of operations) {
-    const { operationId, requestBody } = operation
-    // Nobody's agent: a request that is admitted changes nothing.
-    const target = path.replace('{agent}', '1'.repeat(24)).replaceAll(/\{\w+\}/g, 'x')
-    const [[type, media] = []] = Object.entries(requestBody?.content ?? {})
+  for (const each of operations) {
+    const { operationId } = each.operation
     const call = async (key: string) => {
-      const response = await fetch(service.url + target, {
-        method,
-        headers: { authorization: `Bearer ${key}`, ...(type && { 'content-type': type }) },
-        ...(type && { body: JSON.stringify(media?.example ?? {}) }),
-      })
-      await response.body?.cancel()
-      return response.status
+      const headers = { authorization: `Bearer ${key}` }
+      return (await sendOperation(service, each, headers)).status
     }
     for (const [scope, key] of secrets) {
       const status = await call(key)

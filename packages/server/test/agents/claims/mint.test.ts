@@ -55,6 +55,7 @@ async function issueTokens({ db }: Operator, round: number): Promise<void> {
           expires_at,
           used_at,
           superseded_at: null,
+          issued_by: '',
           // Each owner has one token a round that is not used.
           position: round,
         })

@@ -121,6 +121,9 @@ function agentRow(i: number): AgentRow {
     avatar: i % 31 === 0 ? 'a' : null,
     directory_proof: i % 41 === 0 ? '{"keyid":"k","expires":1}' : null,
     grade: 'C',
+    responsible: null,
+    owner_changed_at: null,
+    owner_seq: null,
     delegation_depth: i % 43 === 0 ? 3 : 0,
   }
 }

@@ -4,6 +4,8 @@ import type { ColumnTypes } from './migration.ts'
 export const accounts = ({ bytes, id, text }: ColumnTypes) => `
 create table owners (
   id ${id} primary key,
+  kind ${text} not null default 'person',
+  public_id ${text} unique,
   username ${text} not null unique,
   display_name ${text} not null,
   created_at bigint not null,
@@ -14,7 +16,8 @@ create table owners (
   suspension_reason ${text},
   name_changed_at bigint,
   badge_copied_at bigint,
-  onboarding_hidden_at bigint
+  onboarding_hidden_at bigint,
+  constraint owners_kind check (kind in ('person', 'organisation', 'member'))
 );
 -- Not unique: the service compares usernames before it stores one.
 create index owners_username_skeleton on owners (username_skeleton);
@@ -80,7 +83,8 @@ create table sessions (
   last_seen_at bigint not null,
   expires_at bigint not null,
   passkey_id ${text},
-  provider ${text}
+  provider ${text},
+  limited_to ${id} references owners (id)
 );
 create index sessions_owner on sessions (owner_id);
 -- For deletions, as that of flows.
@@ -94,6 +98,7 @@ create table api_keys (
   name ${text} not null,
   scopes ${text} not null,
   last_four ${text} not null,
+  created_by ${text},
   created_at bigint not null,
   expires_at bigint not null,
   last_used_at bigint

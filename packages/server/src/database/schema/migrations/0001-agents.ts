@@ -30,6 +30,9 @@ create table agents (
   directory_proof ${text},
   key_changed_by ${text},
   delegation_depth integer not null default 0,
+  responsible ${text},
+  owner_changed_at bigint,
+  owner_seq ${id},
   constraint agents_delegation_depth check (delegation_depth between 0 and 3),
   constraint agents_status_time check (status_time in ('exact', 'day')),
   constraint agents_pair unique (public_key, agent_id, pair_slot)
@@ -40,6 +43,8 @@ create index agents_owner on agents (owner_id);
 create unique index agents_username_skeleton on agents (username_skeleton)
   where username_skeleton is not null;
 create index agents_key_thumbprint on agents (key_thumbprint);
+-- Partial: agents of persons have no responsible member.
+create index agents_responsible on agents (responsible) where responsible is not null;
 
 create table claim_tokens (
   hash ${bytes} primary key,
@@ -48,11 +53,12 @@ create table claim_tokens (
   expires_at bigint not null,
   used_at bigint,
   superseded_at bigint,
-  position integer not null default 0
+  position integer not null default 0,
+  issued_by ${text} not null default ''
 );
 create index claim_tokens_owner on claim_tokens (owner_id);
--- At most one live token for each position, even if several batches are issued at once.
-create unique index claim_tokens_live_batch on claim_tokens (owner_id, position)
+-- At most one live token of a member for each position, even if several batches are issued at once.
+create unique index claim_tokens_live_batch on claim_tokens (owner_id, issued_by, position)
   where used_at is null and superseded_at is null;
 
 create table avatars (
@@ -92,6 +98,7 @@ create table key_recoveries (
   new_key ${bytes},
   redeemed_at bigint,
   effective_at bigint,
+  started_by ${text},
   constraint key_recoveries_reason check (reason in ('key_lost', 'key_compromised'))
 );
 create index key_recoveries_new_key on key_recoveries (new_key);

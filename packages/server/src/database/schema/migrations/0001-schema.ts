@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { accounts } from './0001-accounts.ts'
 import { agents } from './0001-agents.ts'
+import { organisations } from './0001-organisations.ts'
 import { statements } from './0001-statements.ts'
 import { type ColumnTypes, executeScript, type Migration } from './migration.ts'
 import { RELEASED } from './released.ts'
@@ -60,6 +61,7 @@ create table webhook_endpoints (
   owner_id ${id} references owners (id),
   url ${text} not null,
   created_by_key ${text},
+  created_by ${text},
   types ${text},
   state ${text} not null,
   disabled_reason ${text},
@@ -103,7 +105,7 @@ create index webhook_deliveries_created on webhook_deliveries (created_at);
 
 /** Referenced tables come before those that refer to them. */
 function scriptOf(types: ColumnTypes): string {
-  return [accounts, agents, statements, shared].map((part) => part(types)).join('')
+  return [accounts, agents, organisations, statements, shared].map((part) => part(types)).join('')
 }
 
 const NAME = '0001-schema'

@@ -89,6 +89,7 @@ create table grant_issuers (
   id ${text} primary key,
   owner_id ${id} references owners (id),
   name ${text} not null,
+  created_by ${text},
   created_at bigint not null,
   deleted_at bigint
 );
@@ -156,6 +157,7 @@ create table log_entries (
   entry ${text} not null,
   salt ${bytes},
   evidence ${text},
+  opening_owner ${id},
   constraint log_entries_pk primary key (epoch, position)
 );
 -- Claims, by far the most, are found by their number, which grows: an index by random tails would be written to all over.

@@ -1,0 +1,116 @@
+import { type Static, Type } from 'typebox'
+import { BASE58_CLASS } from '../base58.ts'
+import { timestamp } from './formats.ts'
+import { displayName, username } from './names.ts'
+import { nullable } from './nullable.ts'
+
+/** Organisations: several people act for one owner. Part of the owners' API (docs/organisations.md). */
+
+/** What members may do, least first: each may do everything that those before it may. */
+export const ROLES = ['viewer', 'responder', 'manager', 'admin'] as const
+export type Role = (typeof ROLES)[number]
+
+/** Whether a role may do what needs at least another role. */
+export function includesRole(role: Role, least: Role): boolean {
+  return ROLES.indexOf(role) >= ROLES.indexOf(least)
+}
+
+export const roleSchema = () =>
+  Type.Enum([...ROLES], {
+    type: 'string',
+    description:
+      'viewer: reads; responder: also stops agents; manager: also creates and changes them; admin: also members and settings',
+  })
+
+export const TRANSFER_STATES = [
+  'offered',
+  'accepted',
+  'done',
+  'declined',
+  'cancelled',
+  'expired',
+  'failed',
+] as const
+export type TransferState = (typeof TRANSFER_STATES)[number]
+
+/** How many organisations a person may be an admin of. */
+export const MAX_ORGANISATIONS = 5
+/** Members of an organisation. */
+export const MAX_MEMBERS = 500
+
+/** The id of a membership. */
+export const membershipId = () =>
+  Type.String({
+    pattern: `^mb_${BASE58_CLASS}{12}$`,
+    description: 'the id of a membership: mb_ and 12 base58 characters',
+  })
+
+/** The query parameter that names the organisation for which a member acts. */
+export const organisationParameter = () =>
+  Type.String({
+    minLength: 1,
+    maxLength: 64,
+    description:
+      'the username of the organisation that you act for; without it, the request concerns your own account',
+  })
+
+/** `POST /api/organisations` */
+export const newOrganisationSchema = () =>
+  Type.Object({ username: username(), displayName: displayName() }, { additionalProperties: false })
+
+export type NewOrganisation = Static<ReturnType<typeof newOrganisationSchema>>
+
+export const createdOrganisationSchema = () =>
+  Type.Object({ username: username(), displayName: displayName(), role: roleSchema() })
+
+export type CreatedOrganisation = Static<ReturnType<typeof createdOrganisationSchema>>
+
+/** A member as others see them. */
+const memberSchema = () =>
+  Type.Object({
+    id: membershipId(),
+    displayName: Type.String({ description: 'chosen by the person' }),
+    username: Type.Optional(username()),
+    role: roleSchema(),
+    source: Type.Enum(['manual', 'sso'], {
+      type: 'string',
+      description: 'sso: each sign-in at the identity provider of the organisation sets the role',
+    }),
+    since: timestamp(),
+    roleSince: timestamp(),
+    emergency: Type.Boolean({
+      description: 'an admin with a passkey and without a user in SCIM',
+    }),
+    responsibleFor: Type.Integer({ description: 'the number of agents' }),
+    you: Type.Boolean({ description: 'whether it is the member who asks' }),
+  })
+
+/** `GET /api/account/members` */
+export const membersSchema = () => Type.Object({ members: Type.Array(memberSchema()) })
+
+export type Members = Static<ReturnType<typeof membersSchema>>
+
+/** An organisation in the session of one of its members. */
+export const ownOrganisationSchema = () =>
+  Type.Object({
+    username: username(),
+    displayName: displayName(),
+    role: roleSchema(),
+    verified: Type.Boolean({ description: 'has a current identity verification' }),
+  })
+
+/** Who acts, in `GET /api/session`. */
+export const personSchema = () =>
+  nullable(
+    Type.Object(
+      {
+        username: nullable(username()),
+        displayName: Type.String(),
+        limited: Type.Boolean({
+          description:
+            'the identity provider of an organisation started the session, which acts for that organisation only',
+        }),
+      },
+      { description: 'who is signed in; null: nobody' },
+    ),
+  )

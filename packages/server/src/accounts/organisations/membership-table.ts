@@ -1,0 +1,153 @@
+import type { Role } from '@countersign/protocol'
+import { sql } from 'kysely'
+import type { Db, OwnerRow, Tx } from '../../database/database.ts'
+import { prepared } from '../../database/prepared.ts'
+import type { MembershipRow } from '../../database/schema/organisation-rows.ts'
+
+export async function insertMembership(tx: Tx, row: MembershipRow): Promise<void> {
+  await tx.db.insertInto('memberships').values(row).execute()
+}
+
+/** Ends a membership. @returns it as it is now; undefined, without a change, if it has ended already */
+export function endMembershipRow(
+  tx: Tx,
+  id: string,
+  reason: string,
+  at: number,
+): Promise<MembershipRow | undefined> {
+  return tx.db
+    .updateTable('memberships')
+    .set({ ended_at: at, end_reason: reason })
+    .where('id', '=', id)
+    .where('ended_at', 'is', null)
+    .returningAll()
+    .executeTakeFirst()
+}
+
+/** A live membership with what decides about a request: the organisation, and whether its person is suspended. */
+export type LiveMembership = Pick<MembershipRow, 'id' | 'org_id' | 'role' | 'role_since'> & {
+  readonly person_id: number
+  readonly suspended_at: number | null
+}
+
+const selectLive = prepared<{ username: string; personId: number }, LiveMembership>((db, param) =>
+  db
+    .selectFrom('memberships as membership')
+    .innerJoin('owners as organisation', 'organisation.id', 'membership.org_id')
+    .innerJoin('owners as person', 'person.id', 'membership.person_id')
+    .select([
+      'membership.id',
+      'membership.org_id',
+      'membership.role',
+      'membership.role_since',
+      'person.id as person_id',
+      'person.suspended_at',
+    ])
+    .where('organisation.username', '=', param('username'))
+    .where('organisation.kind', '=', 'organisation')
+    .where('membership.person_id', '=', param('personId'))
+    .where('membership.ended_at', 'is', null),
+)
+
+/** The live membership of a person in the organisation with a username. */
+export async function liveMembership(
+  db: Db,
+  username: string,
+  personId: number,
+): Promise<LiveMembership | undefined> {
+  return (await selectLive(db, { username, personId }))[0]
+}
+
+const selectLiveIn = prepared<{ orgId: number; personId: number }, LiveMembership>((db, param) =>
+  db
+    .selectFrom('memberships as membership')
+    .innerJoin('owners as person', 'person.id', 'membership.person_id')
+    .select([
+      'membership.id',
+      'membership.org_id',
+      'membership.role',
+      'membership.role_since',
+      'person.id as person_id',
+      'person.suspended_at',
+    ])
+    .where('membership.org_id', '=', param('orgId'))
+    .where('membership.person_id', '=', param('personId'))
+    .where('membership.ended_at', 'is', null),
+)
+
+/** The live membership of a person in an organisation. */
+export async function liveMembershipIn(
+  db: Db,
+  orgId: number,
+  personId: number,
+): Promise<LiveMembership | undefined> {
+  return (await selectLiveIn(db, { orgId, personId }))[0]
+}
+
+const selectLiveById = prepared<{ id: string }, LiveMembership>((db, param) =>
+  db
+    .selectFrom('memberships as membership')
+    .innerJoin('owners as person', 'person.id', 'membership.person_id')
+    .select([
+      'membership.id',
+      'membership.org_id',
+      'membership.role',
+      'membership.role_since',
+      'person.id as person_id',
+      'person.suspended_at',
+    ])
+    .where('membership.id', '=', param('id'))
+    .where('membership.ended_at', 'is', null),
+)
+
+export async function liveMembershipById(db: Db, id: string): Promise<LiveMembership | undefined> {
+  return (await selectLiveById(db, { id }))[0]
+}
+
+/** A member with their account. */
+export type MemberRow = MembershipRow &
+  Pick<OwnerRow, 'username' | 'display_name' | 'kind'> & {
+    /** An admin whom neither the identity provider nor the directory of the organisation can lock out. */
+    readonly is_emergency: 0 | 1
+  }
+
+const isEmergencyAdmin = sql<0 | 1>`case when membership.role = 'admin'
+  and exists (select 1 from passkeys where passkeys.owner_id = membership.person_id)
+  and not exists (select 1 from scim_users where scim_users.org_id = membership.org_id
+    and scim_users.person_id = membership.person_id)
+  then 1 else 0 end`
+
+/** The live members of an organisation with their accounts, in the order in which they joined. */
+export function membersOf(db: Db, orgId: number): Promise<MemberRow[]> {
+  return db
+    .selectFrom('memberships as membership')
+    .innerJoin('owners as person', 'person.id', 'membership.person_id')
+    .selectAll('membership')
+    .select(['person.username', 'person.display_name', 'person.kind'])
+    .select(isEmergencyAdmin.as('is_emergency'))
+    .where('membership.org_id', '=', orgId)
+    .where('membership.ended_at', 'is', null)
+    .orderBy('membership.created_at')
+    .orderBy('membership.id')
+    .execute()
+}
+
+/** The organisations of a person with their role, by username. */
+export function organisationsOf(
+  db: Db,
+  personId: number,
+): Promise<(Pick<OwnerRow, 'id' | 'username' | 'display_name'> & { readonly role: Role })[]> {
+  return db
+    .selectFrom('memberships as membership')
+    .innerJoin('owners as organisation', 'organisation.id', 'membership.org_id')
+    .select([
+      'organisation.id',
+      'organisation.username',
+      'organisation.display_name',
+      'membership.role',
+    ])
+    .where('membership.person_id', '=', personId)
+    .where('membership.ended_at', 'is', null)
+    .orderBy('organisation.username')
+    .execute()
+}
