@@ -50,6 +50,7 @@ const FURTHER: Readonly<Record<string, readonly ErrorCode[]>> = {
   allowDelegation: ['RECENT_SIGN_IN_REQUIRED', 'AGENT_NOT_ACTIVE', 'RATE_LIMITED'],
   proveDirectory: ['INVALID_SIGNATURE', 'CONFLICT'],
   createOrganisation: ['IDENTITY_REQUIRED', 'CONFLICT'],
+  removePasskey: ['CONFLICT'],
   createApiKey: ['CONFLICT'],
   createWebhook: ['CONFLICT'],
   createGrantIssuer: ['CONFLICT'],

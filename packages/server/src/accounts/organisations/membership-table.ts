@@ -117,6 +117,36 @@ const isEmergencyAdmin = sql<0 | 1>`case when membership.role = 'admin'
     and scim_users.person_id = membership.person_id)
   then 1 else 0 end`
 
+const hasAdmins = sql<0 | 1>`max(case when membership.role = 'admin' then 1 else 0 end)`
+
+/** Whether an organisation has an admin, an emergency admin, and an identity provider of its own. */
+export async function adminsOf(
+  db: Db,
+  orgId: number,
+): Promise<{
+  readonly hasAdmin: boolean
+  readonly hasEmergency: boolean
+  readonly hasSso: boolean
+}> {
+  const row = await db
+    .selectFrom('memberships as membership')
+    .select(hasAdmins.as('admin'))
+    .select(sql<0 | 1>`max(${isEmergencyAdmin})`.as('emergency'))
+    .where('membership.org_id', '=', orgId)
+    .where('membership.ended_at', 'is', null)
+    .executeTakeFirst()
+  const sso = await db
+    .selectFrom('sso_connections')
+    .select('id')
+    .where('org_id', '=', orgId)
+    .executeTakeFirst()
+  return {
+    hasAdmin: row?.admin === 1,
+    hasEmergency: row?.emergency === 1,
+    hasSso: sso !== undefined,
+  }
+}
+
 /** The live members of an organisation with their accounts, in the order in which they joined. */
 export function membersOf(db: Db, orgId: number): Promise<MemberRow[]> {
   return db

@@ -4,6 +4,7 @@ import { ownerById, setUserHandle } from '../owner-table.ts'
 import type { OwnerDeps } from '../providers/providers.ts'
 import { describePasskey } from './account.ts'
 import { beginFlow, consumeFlow } from './flow.ts'
+import { assertAdminLeftEverywhere } from './keep-admin.ts'
 import { notifyOfSignInMethod } from './notify-of-sign-in-method.ts'
 import { assertStillSignedIn, type Session } from './session.ts'
 import { deleteSessionsOfPasskey } from './session-table.ts'
@@ -98,7 +99,8 @@ export async function renamePasskey(
 /**
  * Removes a passkey and ends the sessions that it started, including the current one, so that a thief of the passkey
  * is signed out too.
- * @throws CodedError NOT_FOUND, or VALIDATION_ERROR if it is the last sign-in method
+ * @throws CodedError NOT_FOUND, VALIDATION_ERROR if it is the last sign-in method, or CONFLICT if the owner is the last
+ *   emergency admin of an organisation with an identity provider
  */
 export async function removePasskey(
   { db, now }: Pick<OwnerDeps, 'db' | 'now'>,
@@ -109,6 +111,7 @@ export async function removePasskey(
     const passkey = await passkeyById(tx.db, credentialId)
     if (!(await deletePasskey(tx, ownerId, credentialId)) || passkey === undefined) notFound()
     await assertSignInMethodLeft(tx, ownerId)
+    await assertAdminLeftEverywhere(tx, ownerId)
     await deleteSessionsOfPasskey(tx, ownerId, credentialId)
     const removed = { method: 'passkey', id: credentialId, name: passkey.name } as const
     await notifyOfSignInMethod(tx, ownerId, 'removed', removed, now())
