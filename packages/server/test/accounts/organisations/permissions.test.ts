@@ -2,13 +2,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { includesRole, ROLES, type SessionState } from '@countersign/protocol'
 import { assertRefused, jsonOf } from '../../../../../test/support/answer.ts'
+import { post } from '../../../../../test/support/ask.ts'
 import { createOrganisation } from '../../../../../test/support/organisations.ts'
 import {
   allOwnerOperations,
   headersOf,
   sendOperation,
 } from '../../../../../test/support/owner-operations.ts'
-import { claimAgent, startTestService } from '../../../../../test/support/service.ts'
+import { claimAgent, claimBody, startTestService } from '../../../../../test/support/service.ts'
 import { signIn } from '../../../../../test/support/signed-in.ts'
 import { signInNewcomer } from '../../../../../test/support/verify-identity.ts'
 import { endMembership } from '../../../src/accounts/organisations/end-membership.ts'
@@ -207,4 +208,20 @@ test('only a verified person creates an organisation, after a recent sign-in', a
     assert.equal(created.status, 201, created.text)
   }
   assertRefused(await recent.post('/api/organisations', body), 409, 'CONFLICT')
+})
+
+test('claim tokens of one member stay valid when another member issues some', async (t) => {
+  const service = await startTestService(t)
+  const acme = await createOrganisation(service)
+  await acme.verify()
+  const manager = await acme.addMember('grace', 'manager')
+  const issue = async (member: typeof manager) =>
+    jsonOf<{ claimToken: string }>(await member.post('/api/agents/token')).claimToken
+  const replaced = await issue(manager)
+  const first = await issue(manager)
+  const second = await issue(acme.admin)
+  const claim = (token: string) => post(service, '/api/v1/claim', claimBody(token))
+  assertRefused(await claim(replaced), 410, 'TOKEN_EXPIRED')
+  assert.equal((await claim(first)).status, 200)
+  assert.equal((await claim(second)).status, 200)
 })
