@@ -5,7 +5,7 @@ import type { SignedInOwner } from './signed-in.ts'
 export interface PublishedOperation {
   readonly operationId: string
   readonly tags?: readonly string[]
-  readonly parameters?: readonly { readonly name: string; readonly in: string }[]
+  readonly parameters?: readonly { readonly $ref?: string; readonly name?: string }[]
   readonly security: readonly Record<string, readonly string[]>[]
   readonly requestBody?: { readonly content: Record<string, { readonly example?: unknown }> }
 }

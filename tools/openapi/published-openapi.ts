@@ -1,3 +1,4 @@
+import { organisationParameter } from '@countersign/protocol'
 import { PLACEHOLDER } from '../../packages/server/src/pages/docs/deployment-names.ts'
 import { ErrorResponses } from './error-responses.ts'
 import { RecordedExamples } from './examples/examples.ts'
@@ -44,6 +45,13 @@ export function publishOpenApi(collected: ApiDocument): ApiDocument {
   const webhooks = webhookOperations(naming, examples) as unknown as ApiDocument['paths']
   const responses = shared.errors.shared as ApiDocument['responses']
   const portable = withPortablePatterns({ ...collected, paths, webhooks, responses })
+  const organisation = withPortablePatterns({
+    in: 'query',
+    name: 'organisation',
+    required: false,
+    schema: organisationParameter(),
+    example: 'acme',
+  })
   const { document, schemas } = nameSchemas(portable as ApiDocument)
   const { responses: named, ...rest } = document
   return {
@@ -51,6 +59,7 @@ export function publishOpenApi(collected: ApiDocument): ApiDocument {
     components: {
       schemas,
       responses: named,
+      parameters: { [ORGANISATION]: organisation },
       headers: shared.headers.shared,
       securitySchemes: SECURITY_SCHEMES,
     },
@@ -89,7 +98,8 @@ function ownerSecurity({ 'x-api-key-scope': scope }: Operation) {
 function parametersOf(operation: Operation, path: string, examples: RecordedExamples): Parameter[] {
   const { idHeader } = STAND_IN_NAMES.naming
   const { operationId, parameters = [], responses } = operation
-  const known = parameters.map((each) => {
+  const own = parameters.filter(({ name }) => name !== 'organisation')
+  const known: Parameter[] = own.map((each) => {
     // Optional for the validator only, so that the handler reports a missing header in its own words.
     const isIdentification = each.in === 'header' && each.name === idHeader.toLowerCase()
     const named = isIdentification ? { ...each, name: idHeader, required: true } : each
@@ -97,8 +107,15 @@ function parametersOf(operation: Operation, path: string, examples: RecordedExam
     const schema = isLookup ? referenceSchema() : each.schema
     return { ...named, schema, example: examples.parameter(operationId, path, each) }
   })
+  if (own.length < parameters.length) known.push(SHARED_ORGANISATION)
   return '303' in responses ? [...known, ...CALLBACK_PARAMETERS] : known
 }
+
+/** The component that all operations share which a member may use. */
+const ORGANISATION = 'Organisation'
+const SHARED_ORGANISATION = {
+  $ref: `#/components/parameters/${ORGANISATION}`,
+} as unknown as Parameter
 
 /** How a lookup can name an agent; contract 4.2 deprecates the last form. */
 function referenceSchema() {
