@@ -22,6 +22,7 @@ export const SECURITY_KINDS = [
   'verification_removed',
   'api_key_created',
   'access_changed',
+  'member_changed',
 ] as const
 
 /** Every kind of notification. Only ever extended, because kinds are stored. */
@@ -33,6 +34,7 @@ export const NOTIFICATION_KINDS = [
   'channel_lost',
   'email_undeliverable',
   'webhook_disabled',
+  'invitation',
   ...SECURITY_KINDS,
 ] as const
 

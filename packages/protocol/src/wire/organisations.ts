@@ -37,6 +37,8 @@ export type TransferState = (typeof TRANSFER_STATES)[number]
 export const MAX_ORGANISATIONS = 5
 /** Members of an organisation. */
 export const MAX_MEMBERS = 500
+/** Open invitations of an organisation. */
+export const MAX_INVITATIONS = 100
 
 /** The id of a membership. */
 export const membershipId = () =>
@@ -89,6 +91,132 @@ const memberSchema = () =>
 export const membersSchema = () => Type.Object({ members: Type.Array(memberSchema()) })
 
 export type Members = Static<ReturnType<typeof membersSchema>>
+
+/** `PATCH /api/account/members/{member}` */
+export const memberPatchSchema = () =>
+  Type.Object({ role: roleSchema() }, { additionalProperties: false })
+
+/** What ended with a membership, or with a higher role. */
+export const endedAccessSchema = () =>
+  Type.Object({
+    apiKeysEnded: Type.Integer({ minimum: 0 }),
+    tokensEnded: Type.Integer({ minimum: 0, description: 'unused claim tokens' }),
+    recoveriesEnded: Type.Integer({ minimum: 0 }),
+    transfersEnded: Type.Integer({ minimum: 0 }),
+    responsibleFor: Type.Integer({
+      minimum: 0,
+      description: 'the number of agents that now have no responsible person',
+    }),
+    toReview: Type.Object(
+      {
+        webhooks: Type.Array(Type.String()),
+        grantIssuers: Type.Array(Type.String()),
+      },
+      { description: 'the ids of what the member created and what goes on: check who has access' },
+    ),
+  })
+
+export type EndedAccess = Static<ReturnType<typeof endedAccessSchema>>
+
+/** `POST /api/account/invitations` */
+export const newInvitationSchema = () =>
+  Type.Object(
+    {
+      email: Type.Optional(
+        Type.String({
+          minLength: 3,
+          maxLength: 254,
+          description: 'an e-mail address; either this or username',
+        }),
+      ),
+      username: Type.Optional(username()),
+      role: roleSchema(),
+    },
+    { additionalProperties: false },
+  )
+
+export type NewInvitation = Static<ReturnType<typeof newInvitationSchema>>
+
+export const createdInvitationSchema = () =>
+  Type.Object({ id: Type.String(), expiresAt: timestamp() })
+
+export type CreatedInvitation = Static<ReturnType<typeof createdInvitationSchema>>
+
+/** Who did something for an organisation. */
+const actorSchema = () =>
+  Type.Object({
+    id: membershipId(),
+    displayName: nullable(
+      Type.String({ description: 'chosen by the person; null: their account is deleted' }),
+    ),
+  })
+
+/** `GET /api/account/invitations` */
+export const invitationsSchema = () =>
+  Type.Object({
+    invitations: Type.Array(
+      Type.Object({
+        id: Type.String(),
+        email: nullable(Type.String()),
+        username: nullable(username()),
+        role: roleSchema(),
+        invitedBy: actorSchema(),
+        createdAt: timestamp(),
+        expiresAt: timestamp(),
+      }),
+      { description: 'the open ones, newest first' },
+    ),
+  })
+
+export type Invitations = Static<ReturnType<typeof invitationsSchema>>
+
+/** `GET /api/invitations` */
+export const ownInvitationsSchema = () =>
+  Type.Object({
+    invitations: Type.Array(
+      Type.Object({
+        id: Type.String(),
+        organisation: Type.Object({
+          username: username(),
+          displayName: Type.String({ description: 'self-declared' }),
+          verified: Type.Boolean({ description: 'has a current identity verification' }),
+          domain: nullable(Type.String({ description: 'the domain that it has proven' })),
+        }),
+        role: roleSchema(),
+        invitedBy: Type.String({ description: 'the display name of who invites' }),
+        expiresAt: timestamp(),
+      }),
+      { description: 'newest first' },
+    ),
+  })
+
+export type OwnInvitations = Static<ReturnType<typeof ownInvitationsSchema>>
+
+/** `POST /api/invitations/{id}/accept` */
+export const acceptInvitationSchema = () =>
+  Type.Object(
+    { role: { ...roleSchema(), description: 'the role that the invitation shows' } },
+    { additionalProperties: false },
+  )
+
+/** `GET /api/account/actions` */
+export const memberActionsSchema = () =>
+  Type.Object({
+    actions: Type.Array(
+      Type.Object({
+        member: actorSchema(),
+        operation: Type.String({ description: 'the operationId of the request' }),
+        at: timestamp(),
+        apiKey: nullable(
+          Type.String({ description: 'the id of the API key that sent the request; null: none' }),
+        ),
+      }),
+      { description: 'newest first, of the last 400 days' },
+    ),
+    next: nullable(Type.String({ description: 'pass it as `before` for the next page' })),
+  })
+
+export type MemberActions = Static<ReturnType<typeof memberActionsSchema>>
 
 /** An organisation in the session of one of its members. */
 export const ownOrganisationSchema = () =>

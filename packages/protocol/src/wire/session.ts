@@ -52,6 +52,10 @@ export const sessionSchema = () =>
       organisations: Type.Array(ownOrganisationSchema(), {
         description: 'those that the person can act for',
       }),
+      invitations: Type.Integer({
+        minimum: 0,
+        description: 'the number of open invitations to the person',
+      }),
       suspension: nullable(
         Type.Object(
           {

@@ -3,8 +3,11 @@ import { identityRoutes } from './identity/identity-routes.ts'
 import type { OverviewDeps } from './identity/overview.ts'
 import { providerWebhookRoute } from './identity/provider-webhook-routes.ts'
 import { EXPIRE_VERIFICATION, expireVerification } from './identity/record-verification.ts'
+import { deliverInvitation, OFFER_INVITATION } from './organisations/deliver-invitation.ts'
+import { invitationRoutes } from './organisations/invitation-routes.ts'
+import type { InvitationDeps } from './organisations/invitations.ts'
+import type { MembersDeps } from './organisations/members.ts'
 import { organisationRoutes } from './organisations/organisation-routes.ts'
-import type { MembersDeps } from './organisations/organisations.ts'
 import { accountRoutes } from './owners/account-routes.ts'
 import { apiKeyRoutes } from './owners/api-key-routes.ts'
 import type { KeyRemains } from './owners/api-keys.ts'
@@ -15,7 +18,12 @@ import { FREE_USERNAMES, freeUsernames } from './username-quarantine.ts'
 
 /** Accounts of owners: sign-up and sign-in, API keys, identity verifications. */
 export function openAccounts(
-  deps: PartDeps & OwnerDeps & OverviewDeps & KeyRemains & MembersDeps,
+  deps: PartDeps &
+    OwnerDeps &
+    OverviewDeps &
+    KeyRemains &
+    MembersDeps &
+    Pick<InvitationDeps, 'rateLimiter'>,
 ): OwnersPart {
   return {
     routes: (app) => providerWebhookRoute(app, deps),
@@ -26,7 +34,13 @@ export function openAccounts(
       apiKeyRoutes(app, context)
       identityRoutes(app, context)
       organisationRoutes(app, context)
+      const mailDelivery = deps.settings.mail?.kind ?? null
+      invitationRoutes(app, { ...owners, deps: { ...deps, mailDelivery } })
     },
-    jobs: { [EXPIRE_VERIFICATION]: expireVerification, [FREE_USERNAMES]: freeUsernames },
+    jobs: {
+      [EXPIRE_VERIFICATION]: expireVerification,
+      [FREE_USERNAMES]: freeUsernames,
+      [OFFER_INVITATION]: (tx, job, at) => deliverInvitation(tx, deps.pepper, job, at),
+    },
   }
 }

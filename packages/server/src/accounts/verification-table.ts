@@ -25,6 +25,19 @@ export async function hasCurrentVerification(
   return rows.some((each) => each.expires_at === null || each.expires_at > now)
 }
 
+/** The provider of the verifications of organisations by a domain, whose published name is the domain. */
+export const ORGANISATION_DOMAIN = 'organisation-domain'
+
+/** The domain that an organisation has currently proven, or null. @param now milliseconds since the Unix epoch */
+export async function provenDomainOf(db: Db, ownerId: number, now: number): Promise<string | null> {
+  const rows = await verificationsOfOwner(db, ownerId)
+  const proven = rows.find(
+    ({ provider, expires_at }) =>
+      provider === ORGANISATION_DOMAIN && (expires_at === null || expires_at > now),
+  )
+  return proven?.published_name ?? null
+}
+
 /** The public columns of a verification, with its owner. */
 export type VerificationOfOwner = Pick<
   IdentityVerificationRow,

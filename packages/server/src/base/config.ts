@@ -50,6 +50,7 @@ const RATE_LIMITS = {
   pictures: '120/m',
   directories: '30/m',
   witness: '600/m',
+  invitations: '20/d',
 } as const
 const HOUR_MS = 60 * 60 * 1000
 const MAX_RECOVERY_DELAY_MS = 14 * 24 * 60 * 60 * 1000
@@ -232,7 +233,7 @@ export function readSettings(env: Env): Settings {
       'RATE_LIMITS',
       '',
       parseRateLimits(RATE_LIMITS),
-      `off, or name=<number>/<s, m or h> or name=off, separated by commas, of: ${Object.keys(RATE_LIMITS).join(', ')}`,
+      `off, or name=<number>/<s, m, h or d> or name=off, separated by commas, of: ${Object.keys(RATE_LIMITS).join(', ')}`,
     ),
     redisUrl: read(
       'REDIS_URL',

@@ -121,7 +121,7 @@ export interface RateSetting {
   readonly windowMs: number
 }
 
-const UNIT_MS = { s: 1000, m: 60_000, h: 3_600_000 } as const
+const UNIT_MS = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
 
 /** @param defaults of all limits, by name; any other name is invalid */
 export function parseRateLimits(defaults: Readonly<Record<string, string>>) {
@@ -141,7 +141,7 @@ export function parseRateLimits(defaults: Readonly<Record<string, string>>) {
 /** @returns null for `off`, undefined for invalid text */
 function parseRate(text: string): RateSetting | null | undefined {
   if (text === 'off') return null
-  const [, number = '', unit] = /^(\d+)\/([smh])$/.exec(text) ?? []
+  const [, number = '', unit] = /^(\d+)\/([smhd])$/.exec(text) ?? []
   const quota = parseInteger(number, 1, 1_000_000)
   if (quota === null) return undefined
   return { quota, windowMs: UNIT_MS[unit as keyof typeof UNIT_MS] }

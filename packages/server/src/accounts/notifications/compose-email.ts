@@ -1,9 +1,11 @@
 import { isSecurityKind, type NotificationKind } from '@countersign/protocol'
 import type { EmailOutboxRow } from '../../database/schema/notification-rows.ts'
 import type { CoreDeps } from '../../secrets/core-deps.ts'
+import { offeredInvitation } from '../organisations/invitation-table.ts'
 import { ownerById } from '../owner-table.ts'
-import { agentsIn, describeNotification } from './describe-notification.ts'
-import { addressById } from './email-address-table.ts'
+import { provenDomainOf } from '../verification-table.ts'
+import { describeNotification } from './describe-notification.ts'
+import { addressById, verifiedHolders } from './email-address-table.ts'
 import {
   unsubscribeToken,
   unsubscribeUrl,
@@ -11,7 +13,9 @@ import {
   verificationUrl,
 } from './email-links.ts'
 import { wantsEmail } from './email-preferences.ts'
-import { agentNames, notificationById } from './notification-table.ts'
+import { namesIn } from './list-notifications.ts'
+import { notificationById } from './notification-table.ts'
+import { minute, selfDeclared } from './notification-text.ts'
 
 /** An e-mail to one address. */
 export interface Email {
@@ -35,12 +39,14 @@ interface Message {
   readonly unsubscribeUrl: string | null
 }
 
+/** Whether a queued e-mail is an invitation, whose id is its `address_id`: its address is of no account yet. */
+export function isInvitation({ id, notification_id }: EmailOutboxRow): boolean {
+  return notification_id === null && id.startsWith('invitation.')
+}
+
 /** Composes a queued e-mail. @returns null if it is no longer to be sent */
 export async function composeEmail(deps: Deps, row: EmailOutboxRow): Promise<Email | null> {
-  const message =
-    row.notification_id === null
-      ? await verificationMessage(deps, row)
-      : await notificationMessage(deps, row, row.notification_id)
+  const message = await messageOf(deps, row)
   if (message === null) return null
   const { subject, unsubscribeUrl: url } = message
   const footer = [
@@ -54,6 +60,41 @@ export async function composeEmail(deps: Deps, row: EmailOutboxRow): Promise<Ema
     text: textOf(message, footer),
     html: htmlOf(message, footer),
     unsubscribeUrl: url,
+  }
+}
+
+function messageOf(deps: Deps, row: EmailOutboxRow): Promise<Message | null> {
+  if (row.notification_id !== null) return notificationMessage(deps, row, row.notification_id)
+  return isInvitation(row) ? invitationMessage(deps, row) : verificationMessage(deps, row)
+}
+
+/**
+ * An invitation to an address, which may belong to no account. It has no token: the account that has verified the address finds
+ * the invitation there. Everything that the organisation chose is quoted, and said to be its own words.
+ */
+async function invitationMessage(
+  { db, site, serviceName, pepper, now }: Deps,
+  row: EmailOutboxRow,
+): Promise<Message | null> {
+  const invitation = await offeredInvitation(db.read, row.address_id, now())
+  if (invitation === undefined) return null
+  const [holder] = await verifiedHolders(db.read, row.address)
+  const kind = 'invitation'
+  if (holder !== undefined && !(await wantsEmail(db.read, holder.owner_id, kind))) return null
+  const domain = await provenDomainOf(db.read, invitation.org_id, now())
+  const { organisation_name, organisation_username, invited_by_name, role, expires_at } = invitation
+  const token = holder && unsubscribeToken(pepper, { addressId: holder.id, kind })
+  return {
+    subject: `Invitation to an organisation on ${serviceName}`,
+    paragraphs: [
+      `${selfDeclared(invited_by_name)} invites you to the organisation ${selfDeclared(organisation_name)} (@${organisation_username}) on ${serviceName}, with the role ${role}.`,
+      domain === null
+        ? 'The organisation has proven no domain. Anybody can choose its name: accept only an invitation that you expect.'
+        : `The organisation has proven that it controls the domain ${domain}. Anybody can choose its name: accept only an invitation that you expect.`,
+      `To answer, sign in or sign up, and verify this address for your account. The invitation is open until ${minute(expires_at)}. To decline it, ignore this e-mail.`,
+    ],
+    action: { label: 'Open your invitations', url: `${site.baseUrl}/dashboard/invitations` },
+    unsubscribeUrl: token === undefined ? null : unsubscribeUrl(site.baseUrl, token),
   }
 }
 
@@ -87,7 +128,7 @@ async function notificationMessage(
 ): Promise<Message | null> {
   const notification = await notificationById(db.read, id)
   if (notification === undefined) return null
-  const names = await agentNames(db.read, agentsIn([notification]))
+  const names = await namesIn(db.read, [notification])
   const words = describeNotification(notification, site, names)
   if (words === null) return null
   const kind = notification.kind as NotificationKind
@@ -95,11 +136,19 @@ async function notificationMessage(
   // Security kinds were decided when they were queued: an attacker could change the preferences afterwards.
   if (!isSecurity && !(await wantsEmail(db.read, row.owner_id, kind))) return null
   const { title, text, link } = words
+  const owner = await ownerById(db.read, row.owner_id)
+  const dashboard = owner?.kind === 'organisation' ? `/dashboard/o/${owner.username}` : '/dashboard'
   const token = { addressId: row.address_id, kind }
   return {
     subject: title,
     paragraphs: [`${title}.`, text],
-    action: link === null ? null : { label: 'Open the dashboard', url: `${site.baseUrl}${link}` },
+    action:
+      link === null
+        ? null
+        : {
+            label: 'Open the dashboard',
+            url: site.baseUrl + link.replace(/^\/dashboard/, dashboard),
+          },
     unsubscribeUrl: isSecurity
       ? null
       : unsubscribeUrl(site.baseUrl, unsubscribeToken(pepper, token)),

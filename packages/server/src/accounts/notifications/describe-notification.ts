@@ -2,23 +2,23 @@ import { describeBrowser, type NotificationKind } from '@countersign/protocol'
 import { didOfAgent, type Site } from '../../base/site.ts'
 import type { NotificationRow } from '../../database/schema/notification-rows.ts'
 import { providerLabel } from '../identity-of-owner.ts'
+import { describeInvitation, describeMemberChange } from './describe-members.ts'
+import { day, minute, type NotificationText, selfDeclared } from './notification-text.ts'
 import type { NotificationDetails } from './notify-owner.ts'
 
-/** A notification in words. Plain text, in which names that somebody chose are quoted and cleaned. */
-export interface NotificationText {
-  /** What happened, in a sentence without a full stop. Also the subject of the e-mail. */
-  readonly title: string
-  /** What follows from it, and what to do. */
-  readonly text: string
-  /** The path of the page where the owner can act, or null. */
-  readonly link: string | null
-}
+/** Names of agents that their owner has named, by tail, and of members, by the id of their membership. */
+export type Names = ReadonlyMap<string, string>
 
-/** Of agents that their owner has named, by tail. */
-export type AgentNames = ReadonlyMap<string, string>
-
-/** `agent`: the agent that it is about, as its owner named it. A label that was chosen at the claim never stands in a title. */
-type Describe = (details: NotificationDetails, site: Site, agent: string) => NotificationText
+/**
+ * `agent`: the agent that it is about, as its owner named it. A label that was chosen at the claim never stands in a title.
+ * `member`: the member of an organisation.
+ */
+type Describe = (
+  details: NotificationDetails,
+  site: Site,
+  agent: string,
+  member: string,
+) => NotificationText
 
 const TEXTS: Readonly<Record<NotificationKind, Describe>> = {
   verification_expiring: ({ provider, expiresAt }, site) => ({
@@ -140,6 +140,8 @@ const TEXTS: Readonly<Record<NotificationKind, Describe>> = {
         : 'Somebody who was signed in to your account did this.'
     return { title, text: `${text} ${by}${IF_NOT_YOU}`, link }
   },
+  member_changed: (details, _site, _agent, member) => describeMemberChange(details, member),
+  invitation: (details, _site, _agent, member) => describeInvitation(details, member),
   webhook_disabled: ({ webhook, host, reason }) => ({
     title: `Your webhook endpoint at ${host} was disabled`,
     text: `${WEBHOOK_DISABLED[String(reason)] ?? 'Deliveries failed.'} New events are no longer delivered to it. Fix the receiver, then activate the endpoint again.`,
@@ -299,16 +301,25 @@ export function agentsIn(rows: readonly Pick<NotificationRow, 'details'>[]): str
   return [...new Set(tails.filter((tail) => typeof tail === 'string'))]
 }
 
+/** The memberships that notifications are about. */
+export function membersIn(rows: readonly Pick<NotificationRow, 'details'>[]): string[] {
+  const ids = rows.map(({ details }) => (JSON.parse(details) as NotificationDetails).member)
+  return [...new Set(ids.filter((id) => typeof id === 'string'))]
+}
+
 /** @returns null for a kind of a newer release */
 export function describeNotification(
   { kind, details: json }: Pick<NotificationRow, 'kind' | 'details'>,
   site: Site,
-  names: AgentNames,
+  names: Names,
 ): NotificationText | null {
   const describe = TEXTS[kind as NotificationKind] as Describe | undefined
   const details = JSON.parse(json) as NotificationDetails
-  const name = names.get(String(details.tail))
-  return describe?.(details, site, name === undefined ? AN_AGENT : selfDeclared(name)) ?? null
+  const agent = names.get(String(details.tail))
+  const member = names.get(String(details.member))
+  const agentName = agent === undefined ? AN_AGENT : selfDeclared(agent)
+  const memberName = member === undefined ? 'A former member' : selfDeclared(member)
+  return describe?.(details, site, agentName, memberName) ?? null
 }
 
 function labelOf(provider: unknown, site: Site): string {
@@ -361,39 +372,4 @@ function didOf(tail: unknown, site: Site): string {
 
 function capital(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1)
-}
-
-const DAY = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC' })
-const MINUTE = new Intl.DateTimeFormat('en-GB', {
-  dateStyle: 'long',
-  timeStyle: 'short',
-  timeZone: 'UTC',
-})
-
-function day(at: unknown): string {
-  return DAY.format(Number(at))
-}
-
-function minute(at: unknown): string {
-  return `${MINUTE.format(Number(at))} UTC`
-}
-
-/** Characters that hide text or change its direction, and separators of lines. */
-const DECEPTIVE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu
-const MAX_LENGTH = 64
-
-/**
- * Quotes a name that an agent or an owner chose. Mail programs make links of what looks like an address, so that the
- * characters of addresses are replaced: the only links of an e-mail are the service's own.
- */
-function selfDeclared(name: string): string {
-  const characters = [...name.normalize('NFKC').replaceAll(DECEPTIVE, ' ')]
-  const cut = characters.length > MAX_LENGTH
-  const text = `${characters.slice(0, MAX_LENGTH).join('')}${cut ? '…' : ''}`
-  const inert = text
-    .replaceAll(/[“”"]/g, '’')
-    .replaceAll('@', ' at ')
-    .replaceAll(/[:/\\]+/g, ' ')
-    .replaceAll(/[.\u3002](?=\S)/g, '·')
-  return `“${inert.replaceAll(/\s+/gu, ' ').trim()}”`
 }

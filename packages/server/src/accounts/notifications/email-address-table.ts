@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import type { Db, Tx } from '../../database/database.ts'
 import type {
   EmailAddressRow,
@@ -17,6 +18,18 @@ export function addressesOfOwner(db: Db, ownerId: number): Promise<EmailAddressR
 
 export function addressById(db: Db, id: string): Promise<EmailAddressRow | undefined> {
   return db.selectFrom('email_addresses').selectAll().where('id', '=', id).executeTakeFirst()
+}
+
+/** Where accounts have verified this address, in any case, longest ago first. */
+export function verifiedHolders(db: Db, address: string): Promise<EmailAddressRow[]> {
+  return db
+    .selectFrom('email_addresses')
+    .selectAll()
+    .where(sql`lower(address)`, '=', address.toLowerCase())
+    .where('verified_at', 'is not', null)
+    .orderBy('verified_at')
+    .orderBy('id')
+    .execute()
 }
 
 export async function insertAddress(tx: Tx, row: EmailAddressRow): Promise<void> {

@@ -24,6 +24,7 @@ const LABELS: Readonly<Record<NotificationKind, string | null>> = {
   channel_failing: 'The proof of a channel was not found',
   channel_lost: 'A channel is no longer verified',
   webhook_disabled: 'A webhook endpoint was disabled',
+  invitation: 'Somebody invites you to an organisation',
   // It would go to the same address.
   email_undeliverable: null,
   agent_key_changed: 'An agent’s key was replaced or is being recovered',
@@ -43,6 +44,7 @@ const LABELS: Readonly<Record<NotificationKind, string | null>> = {
   verification_removed: 'An identity verification was removed',
   api_key_created: 'An API key was created',
   access_changed: 'A webhook or a grant issuer was added, or a webhook has another URL',
+  member_changed: 'A member joined, left or got another role',
 }
 
 /** An owner's e-mail addresses and preferences. */

@@ -10,7 +10,8 @@ import { timestamp } from '../../base/timestamp.ts'
 import type { Db } from '../../database/database.ts'
 import type { NotificationRow } from '../../database/schema/notification-rows.ts'
 import type { CoreDeps } from '../../secrets/core-deps.ts'
-import { type AgentNames, agentsIn, describeNotification } from './describe-notification.ts'
+import { memberNames } from '../organisations/membership-table.ts'
+import { agentsIn, describeNotification, membersIn, type Names } from './describe-notification.ts'
 import {
   agentNames,
   countUnread,
@@ -84,13 +85,22 @@ async function describeAll(
   const described: Notification[] = []
   for (let from = 0; from < rows.length; from += AT_ONCE) {
     const part = rows.slice(from, from + AT_ONCE)
-    const names = await agentNames(db, agentsIn(part))
+    const names = await namesIn(db, part)
     described.push(...part.flatMap((row) => describe(row, site, names)))
   }
   return described
 }
 
-function describe(row: NotificationRow, site: Site, names: AgentNames): Notification[] {
+/** The names of the agents and members that notifications are about. */
+export async function namesIn(
+  db: Db,
+  rows: readonly Pick<NotificationRow, 'details'>[],
+): Promise<Names> {
+  const agents = await agentNames(db, agentsIn(rows))
+  return new Map([...agents, ...(await memberNames(db, membersIn(rows)))])
+}
+
+function describe(row: NotificationRow, site: Site, names: Names): Notification[] {
   const words = describeNotification(row, site, names)
   if (words === null) return []
   const kind = row.kind as NotificationKind

@@ -2,7 +2,7 @@ import { WorkLoop } from '../../database/jobs/work-loop.ts'
 import type { EmailOutboxRow } from '../../database/schema/notification-rows.ts'
 import { OutcomeCounter } from '../../http/metrics/outcome-counter.ts'
 import type { CoreDeps } from '../../secrets/core-deps.ts'
-import { composeEmail } from './compose-email.ts'
+import { composeEmail, isInvitation } from './compose-email.ts'
 import { domainOf } from './email-addresses.ts'
 import { appendNotification } from './notify-owner.ts'
 import {
@@ -157,10 +157,10 @@ async function recordResult(
   return 'failed'
 }
 
-/** Deletes an e-mail that cannot be delivered, and tells its owner so in the dashboard, once a day for each address. */
+/** Deletes an e-mail that cannot be delivered, and tells the owner of the address so in the dashboard, once a day for each address. */
 async function giveUp({ db, now }: EmailDeps, row: EmailOutboxRow): Promise<void> {
   await db.write(async (tx) => {
-    if (!(await deleteEmail(tx, row))) return
+    if (!(await deleteEmail(tx, row)) || isInvitation(row)) return
     const at = now()
     await appendNotification(tx, {
       ownerId: row.owner_id,

@@ -22,19 +22,26 @@ export async function insertAction(tx: Tx, action: Omit<MemberActionRow, 'id'>):
     .execute()
 }
 
-/** The actions of an organisation before a position, newest first. */
+/** An action with the display name of the member; null once their account is erased. */
+type NamedAction = MemberActionRow & { readonly display_name: string | null }
+
+/** The actions of an organisation before a position, newest first, of the last 400 days. */
 export function actionsBefore(
   db: Db,
   orgId: number,
   before: number,
-  limit: number,
-): Promise<MemberActionRow[]> {
+  { now, limit }: { readonly now: number; readonly limit: number },
+): Promise<NamedAction[]> {
   return db
-    .selectFrom('member_actions')
-    .selectAll()
-    .where('org_id', '=', orgId)
-    .where('id', '<', before)
-    .orderBy('id', 'desc')
+    .selectFrom('member_actions as action')
+    .innerJoin('memberships as membership', 'membership.id', 'action.membership')
+    .leftJoin('owners as person', 'person.id', 'membership.person_id')
+    .selectAll('action')
+    .select('person.display_name')
+    .where('action.org_id', '=', orgId)
+    .where('action.id', '<', before)
+    .where('action.at', '>=', now - RETENTION_MS)
+    .orderBy('action.id', 'desc')
     .limit(limit)
     .execute()
 }

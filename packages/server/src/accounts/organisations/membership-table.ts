@@ -8,16 +8,40 @@ export async function insertMembership(tx: Tx, row: MembershipRow): Promise<void
   await tx.db.insertInto('memberships').values(row).execute()
 }
 
+/** Why a membership ended. */
+export type MembershipEndReason =
+  | 'removed'
+  | 'left'
+  | 'scim'
+  | 'no_group'
+  | 'account_deleted'
+  | 'operator'
+
 /** Ends a membership. @returns it as it is now; undefined, without a change, if it has ended already */
 export function endMembershipRow(
   tx: Tx,
   id: string,
-  reason: string,
+  reason: MembershipEndReason,
   at: number,
 ): Promise<MembershipRow | undefined> {
   return tx.db
     .updateTable('memberships')
     .set({ ended_at: at, end_reason: reason })
+    .where('id', '=', id)
+    .where('ended_at', 'is', null)
+    .returningAll()
+    .executeTakeFirst()
+}
+
+/** Gives a live membership another role. @returns it as it is now; undefined, without a change, if it has ended */
+export function updateRole(
+  tx: Tx,
+  id: string,
+  role: Pick<MembershipRow, 'role' | 'role_since' | 'source'>,
+): Promise<MembershipRow | undefined> {
+  return tx.db
+    .updateTable('memberships')
+    .set(role)
     .where('id', '=', id)
     .where('ended_at', 'is', null)
     .returningAll()
@@ -147,8 +171,43 @@ export async function adminsOf(
   }
 }
 
+/** A live member of an organisation, by the id of their membership. */
+export function memberOf(db: Db, orgId: number, id: string): Promise<MemberRow | undefined> {
+  return selectMembers(db, orgId).where('membership.id', '=', id).executeTakeFirst()
+}
+
+export async function countMembers(db: Db, orgId: number): Promise<number> {
+  const { count } = await db
+    .selectFrom('memberships')
+    .select((eb) => eb.fn.countAll().as('count'))
+    .where('org_id', '=', orgId)
+    .where('ended_at', 'is', null)
+    .executeTakeFirstOrThrow()
+  return Number(count)
+}
+
+/** The display names of the persons of memberships, ended ones included, unless their accounts are erased. */
+export async function memberNames(db: Db, ids: readonly string[]): Promise<Map<string, string>> {
+  // PostgreSQL rejects `in ()`.
+  if (ids.length === 0) return new Map()
+  const rows = await db
+    .selectFrom('memberships as membership')
+    .innerJoin('owners as person', 'person.id', 'membership.person_id')
+    .select(['membership.id', 'person.display_name'])
+    .where('membership.id', 'in', ids)
+    .execute()
+  return new Map(rows.map((row) => [row.id, row.display_name]))
+}
+
 /** The live members of an organisation with their accounts, in the order in which they joined. */
 export function membersOf(db: Db, orgId: number): Promise<MemberRow[]> {
+  return selectMembers(db, orgId)
+    .orderBy('membership.created_at')
+    .orderBy('membership.id')
+    .execute()
+}
+
+function selectMembers(db: Db, orgId: number) {
   return db
     .selectFrom('memberships as membership')
     .innerJoin('owners as person', 'person.id', 'membership.person_id')
@@ -157,16 +216,16 @@ export function membersOf(db: Db, orgId: number): Promise<MemberRow[]> {
     .select(isEmergencyAdmin.as('is_emergency'))
     .where('membership.org_id', '=', orgId)
     .where('membership.ended_at', 'is', null)
-    .orderBy('membership.created_at')
-    .orderBy('membership.id')
-    .execute()
+}
+
+/** An organisation of a person. */
+type OrganisationOf = Pick<OwnerRow, 'id' | 'username' | 'display_name'> & {
+  readonly role: Role
+  readonly membership: string
 }
 
 /** The organisations of a person with their role, by username. */
-export function organisationsOf(
-  db: Db,
-  personId: number,
-): Promise<(Pick<OwnerRow, 'id' | 'username' | 'display_name'> & { readonly role: Role })[]> {
+export function organisationsOf(db: Db, personId: number): Promise<OrganisationOf[]> {
   return db
     .selectFrom('memberships as membership')
     .innerJoin('owners as organisation', 'organisation.id', 'membership.org_id')
@@ -175,6 +234,7 @@ export function organisationsOf(
       'organisation.username',
       'organisation.display_name',
       'membership.role',
+      'membership.id as membership',
     ])
     .where('membership.person_id', '=', personId)
     .where('membership.ended_at', 'is', null)

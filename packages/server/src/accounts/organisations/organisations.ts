@@ -1,13 +1,10 @@
 import {
   CodedError,
   type CreatedOrganisation,
-  MAX_ORGANISATIONS,
-  type Members,
   type NewOrganisation,
   randomBase58,
   usernameSkeleton,
 } from '@countersign/protocol'
-import { timestamp } from '../../base/timestamp.ts'
 import type { Database } from '../../database/database.ts'
 import type { CoreDeps } from '../../secrets/core-deps.ts'
 import { recordAccountActivity } from '../account-activity-table.ts'
@@ -17,7 +14,8 @@ import { insertOwner } from '../owner-table.ts'
 import { assertUsernameAvailable, validateOwnerNames } from '../owners/add-owner.ts'
 import { assertStillSignedIn, type Session } from '../owners/session.ts'
 import { hasCurrentVerification } from '../verification-table.ts'
-import { insertMembership, membersOf, organisationsOf } from './membership-table.ts'
+import { assertMayBeAdmin } from './members.ts'
+import { insertMembership, organisationsOf } from './membership-table.ts'
 
 const ID_LENGTH = 12
 
@@ -52,12 +50,7 @@ export async function createOrganisation(
         'Verify your own identity first. Then you can create an organisation.',
       )
     }
-    const administered = (await organisationsOf(tx.db, personId)).filter(
-      ({ role }) => role === 'admin',
-    )
-    if (administered.length >= MAX_ORGANISATIONS) {
-      throw new CodedError('CONFLICT', `You are an admin of ${MAX_ORGANISATIONS} organisations.`)
-    }
+    await assertMayBeAdmin(tx, personId)
     await assertUsernameAvailable(tx, pepper, username, null, at, personId)
     const { id } = await insertOwner(tx, {
       kind: 'organisation',
@@ -100,36 +93,4 @@ export async function describeOrganisations(
       verified: await hasCurrentVerification(db.read, id, now()),
     })),
   )
-}
-
-export interface MembersDeps {
-  readonly db: Database
-  /** How many agents each membership of an organisation is responsible for. */
-  readonly agentsByResponsible: (
-    db: Database['read'],
-    orgId: number,
-  ) => Promise<ReadonlyMap<string, number>>
-}
-
-/** The members of the organisation that a session acts for. */
-export async function listMembers(
-  { db, agentsByResponsible }: MembersDeps,
-  { ownerId, personId }: Session,
-): Promise<Members> {
-  const rows = await membersOf(db.read, ownerId)
-  const responsible = await agentsByResponsible(db.read, ownerId)
-  return {
-    members: rows.map((row) => ({
-      id: row.id,
-      displayName: row.display_name,
-      ...(row.kind === 'person' && { username: row.username }),
-      role: row.role,
-      source: row.source,
-      since: timestamp(row.created_at),
-      roleSince: timestamp(row.role_since),
-      emergency: row.is_emergency === 1,
-      responsibleFor: responsible.get(row.id) ?? 0,
-      you: row.person_id === personId,
-    })),
-  }
 }

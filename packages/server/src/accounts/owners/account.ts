@@ -10,6 +10,7 @@ import type { Db, OwnerRow, PasskeyRow, Tx } from '../../database/database.ts'
 import { appendEvent } from '../../database/event-table.ts'
 import type { Pepper } from '../../secrets/secrets.ts'
 import { reservedNames } from '../identity-of-owner.ts'
+import { deleteInvitationsToUsername } from '../organisations/invitation-table.ts'
 import { assertOwnerNotSuspended } from '../owner-suspension.ts'
 import { ownerById, updateOwner } from '../owner-table.ts'
 import type { OwnerDeps } from '../providers/providers.ts'
@@ -77,6 +78,7 @@ async function changeUsername(
     } as const
     await quarantineUsername(tx, pepper, released)
   }
+  if (username !== owner.username) await deleteInvitationsToUsername(tx, username)
   await updateOwner(tx, owner.id, { username, username_skeleton })
 }
 

@@ -1,6 +1,7 @@
 import { CodedError } from '@countersign/protocol'
 import type { Tx } from '../../database/database.ts'
 import { adminsOf, organisationsOf } from '../organisations/membership-table.ts'
+import { ownerById } from '../owner-table.ts'
 
 /**
  * Call it in the transaction of whatever could leave an organisation without somebody who can manage it, after the change: the
@@ -10,18 +11,14 @@ import { adminsOf, organisationsOf } from '../organisations/membership-table.ts'
  */
 export async function assertAdminLeft(tx: Tx, orgId: number): Promise<void> {
   const { hasAdmin, hasEmergency, hasSso } = await adminsOf(tx.db, orgId)
-  if (!hasAdmin) {
-    throw new CodedError(
-      'CONFLICT',
-      'This would leave the organisation without an admin. Make another member an admin first, or delete the organisation.',
-    )
-  }
-  if (hasSso && !hasEmergency) {
-    throw new CodedError(
-      'CONFLICT',
-      'This would leave the organisation without an emergency admin: an admin with a passkey who is no user of its directory.',
-    )
-  }
+  if (hasAdmin && (hasEmergency || !hasSso)) return
+  const name = (await ownerById(tx.db, orgId))?.username
+  throw new CodedError(
+    'CONFLICT',
+    hasAdmin
+      ? `This would leave the organisation ${name} without an emergency admin: an admin with a passkey who is no user of its directory.`
+      : `This would leave the organisation ${name} without an admin. Make another member an admin first, or delete the organisation.`,
+  )
 }
 
 /** The same for all organisations of which a person is an admin and stays one. */

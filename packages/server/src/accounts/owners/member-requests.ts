@@ -130,13 +130,17 @@ function allowed(live: LiveMembership, request: OwnerRequest, isLimited: boolean
   if (live.suspended_at !== null) throw new CodedError('FORBIDDEN', SUSPENDED)
   const role = isLimited && includesRole(live.role, MOST_BY_SSO) ? MOST_BY_SSO : live.role
   const least = LEAST_ROLES[request.operation]
-  if (least === undefined || !includesRole(role, least)) {
-    throw new CodedError(
-      'FORBIDDEN',
-      `This needs at least the role ${least}. Your role in this organisation is ${role}.`,
-    )
-  }
+  assertRole(role, least)
   return { id: live.id, role }
+}
+
+/** @param least undefined: no role is enough. @throws CodedError FORBIDDEN */
+export function assertRole(role: Role, least: Role | undefined): void {
+  if (least !== undefined && includesRole(role, least)) return
+  throw new CodedError(
+    'FORBIDDEN',
+    `This needs at least the role ${least}. Your role in this organisation is ${role}.`,
+  )
 }
 
 function keyEnded(): CodedError {

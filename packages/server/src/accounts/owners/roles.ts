@@ -20,6 +20,9 @@ export const LEAST_ROLES: Readonly<Record<string, Role>> = {
   notifications: 'viewer',
   accountStream: 'viewer',
   listMembers: 'viewer',
+  listActions: 'viewer',
+  // To leave. The rule asks for an admin to remove another member.
+  removeMember: 'viewer',
 
   suspendAgent: 'responder',
   reactivateAgent: 'responder',
@@ -60,6 +63,11 @@ export const LEAST_ROLES: Readonly<Record<string, Role>> = {
   startRecovery: 'manager',
   cancelRecovery: 'manager',
   reissueRecoveryToken: 'manager',
+
+  changeMember: 'admin',
+  listInvitations: 'admin',
+  createInvitation: 'admin',
+  withdrawInvitation: 'admin',
 
   editAccount: 'admin',
   exportAccount: 'admin',

@@ -190,6 +190,8 @@ function clientOf(
   { limit }: RateLimitRule,
   request: FastifyRequest,
 ): string | null {
+  // Counted by the handler, which knows for whom the request acts.
+  if (limit.by === 'organisation') return null
   if (limit.by === 'address') return addressKey(request.ip)
   if (limit.by === 'session')
     return cookies.read(request, 'session') ?? request.headers.authorization ?? null
@@ -221,4 +223,5 @@ const REASON: Readonly<Record<RateLimit['by'], string>> = {
   address: 'Too many requests of this kind from your address.',
   session: 'Too many requests of this kind from your session.',
   token: 'Too many failed claims with this token.',
+  organisation: 'Too many requests of this kind from your organisation.',
 }

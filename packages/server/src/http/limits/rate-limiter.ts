@@ -1,3 +1,4 @@
+import { CodedError } from '@countersign/protocol'
 import { type Attempt, AttemptQueue } from './attempt-queue.ts'
 import {
   emissionInterval,
@@ -98,6 +99,22 @@ export class RateLimiter {
     return this.#attempts.begin(name, () => {
       const now = this.#deps.now()
       return quotaStateAt(rate, this.#knownResetAt(name, rate, now), now, null)
+    })
+  }
+
+  /**
+   * Takes one from a quota that only a handler can count, since it depends on who the request proves to be.
+   * @throws CodedError RATE_LIMITED
+   */
+  async assertAllowed(limit: RateLimit, client: string, reason: string): Promise<void> {
+    const rate = this.rateOf(limit)
+    if (rate === null) return
+    const state = await this.take(limit, rate, client)
+    if (state.isAllowed) return
+    this.countRejection(limit)
+    const seconds = Math.max(1, Math.ceil(state.retryMs / 1000))
+    throw new CodedError('RATE_LIMITED', `${reason} Try again in ${seconds} s.`, {
+      retryAfterSeconds: seconds,
     })
   }
 

@@ -7,7 +7,7 @@ export interface RateLimit {
   /** `shared`: all nodes count together, at the cost of a query. `local`: each node counts its own requests. */
   readonly scope: 'shared' | 'local'
   /** Whose requests are counted together. */
-  readonly by: 'address' | 'session' | 'token'
+  readonly by: 'address' | 'session' | 'token' | 'organisation'
   /** `failures`: only claims with an unknown token or a wrong signature. */
   readonly counts: 'requests' | 'failures'
 }
@@ -38,16 +38,20 @@ const LIMITS = {
   pictures: limit('pictures', 'local', 'address'),
   directories: limit('directories', 'local', 'address'),
   witness: limit('witness', 'local', 'address'),
+  invitations: limit('invitations', 'shared', 'organisation'),
 } as const
 
 /** Key directories of strangers that are read for a visitor of `/check/request`. */
 export const DIRECTORY_READS: RateLimit = LIMITS.directories
 
+/** Invitations of an organisation, counted once a member of it has asked: strangers must not use up its quota. */
+export const INVITATIONS: RateLimit = LIMITS.invitations
+
 export const RATE_LIMIT_NAMES: readonly string[] = Object.values(LIMITS).map(({ name }) => name)
 
 /**
  * Limits that apply without the preview `rate-limit`: to creating and opening accounts, to pictures that are rendered, to key directories
- * that are read for strangers, and to checkpoints of other logs, each of which is written to the disk.
+ * that are read for strangers, to checkpoints of other logs, each of which is written to the disk, and to invitations, which send e-mails.
  * The endpoints of the contract never answer 429 without it.
  */
 const DEFAULT_LIMITS: ReadonlySet<string> = new Set(
@@ -58,6 +62,7 @@ const DEFAULT_LIMITS: ReadonlySet<string> = new Set(
     LIMITS.pictures,
     LIMITS.directories,
     LIMITS.witness,
+    LIMITS.invitations,
   ].map(({ name }) => name),
 )
 

@@ -1,6 +1,7 @@
 import { isCurrent, type SessionState } from '@countersign/protocol'
 import { dueRenewal } from '../../accounts/identity/overview.ts'
 import { providerLabel } from '../../accounts/identity-of-owner.ts'
+import { countOwnInvitations } from '../../accounts/organisations/invitations.ts'
 import { describeOrganisations } from '../../accounts/organisations/organisations.ts'
 import { ownerById } from '../../accounts/owner-table.ts'
 import { RECENT_MS, type Session } from '../../accounts/owners/session.ts'
@@ -55,9 +56,11 @@ export async function sessionState(
 async function actorState(
   { db, now }: SessionStateDeps,
   session: Session | null,
-): Promise<Pick<SessionState, 'person' | 'actingFor' | 'organisations'>> {
+): Promise<Pick<SessionState, 'person' | 'actingFor' | 'organisations' | 'invitations'>> {
   const person = session && (await ownerById(db.read, session.personId))
-  if (!session || !person) return { person: null, actingFor: null, organisations: [] }
+  if (!session || !person) {
+    return { person: null, actingFor: null, organisations: [], invitations: 0 }
+  }
   const organisations = await describeOrganisations({ db, now }, session)
   const acting = organisations.find(({ id }) => id === session.ownerId)
   return {
@@ -68,6 +71,7 @@ async function actorState(
     },
     actingFor: acting === undefined ? null : acting.username,
     organisations: organisations.map(({ id: _id, ...shown }) => shown),
+    invitations: await countOwnInvitations({ db, now }, session),
   }
 }
 

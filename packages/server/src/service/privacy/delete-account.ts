@@ -1,4 +1,5 @@
 import { EXPIRE_VERIFICATION } from '../../accounts/identity/record-verification.ts'
+import { organisationsOf } from '../../accounts/organisations/membership-table.ts'
 import {
   DELETED_OWNER_ID,
   deleteOwner,
@@ -133,10 +134,11 @@ async function eraseOwner(tx: Tx, ownerId: number, at: number): Promise<void> {
   await requestRemoval(tx, at)
 }
 
-/** A job that deletes an account whose owner has never verified or claimed anything. */
+/** A job that deletes an account whose owner has never verified or claimed anything, and is in no organisation. */
 export async function expireUnusedAccount(tx: Tx, { subject }: JobRow, at: number): Promise<void> {
   const ownerId = Number(subject)
   if ((await ownerById(tx.db, ownerId)) === undefined) return
   if ((await ownsAgents(tx.db, ownerId)) || (await wasEverVerified(tx.db, ownerId))) return
+  if ((await organisationsOf(tx.db, ownerId)).length > 0) return
   await eraseOwner(tx, ownerId, at)
 }

@@ -150,6 +150,7 @@ create table email_addresses (
   token_expires_at bigint,
   constraint email_addresses_owner unique (owner_id, address)
 );
+create index email_addresses_address on email_addresses (lower(address));
 
 create table email_preferences (
   owner_id ${id} not null references owners (id),
