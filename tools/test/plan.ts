@@ -21,6 +21,7 @@ const EVERY_FILE = ['packages/*/test/**/*.test.ts', 'test/**/*.test.ts', 'tools/
 const ON_POSTGRES = [
   'agents/{claims,read-model}/**',
   'agents/{change-agent,changes,keys/races}.*',
+  'accounts/organisations/last-admin.*',
   '{database,nodes}/**',
   'log/anchor.*',
   'webhooks/queue.*',
@@ -29,7 +30,7 @@ const ON_POSTGRES = [
 /** And these in `test:all`: rooms that store something, without their texts, pages and protocols of others. */
 const ON_POSTGRES_IN_ALL = [
   ...ON_POSTGRES,
-  'accounts/{identity,notifications,owners}/**',
+  'accounts/{identity,notifications,organisations,owners}/**',
   'agents/{keys,manage}/**',
   'agents/{grade,agents-of-key,lookup,regrade*,replaced-key,statuses}.*',
   'channels/{account-data,channel-*,concurrent-changes,freshness,leases,runtime,takeover}.*',

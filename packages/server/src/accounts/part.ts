@@ -3,6 +3,7 @@ import { identityRoutes } from './identity/identity-routes.ts'
 import type { OverviewDeps } from './identity/overview.ts'
 import { providerWebhookRoute } from './identity/provider-webhook-routes.ts'
 import { EXPIRE_VERIFICATION, expireVerification } from './identity/record-verification.ts'
+import { ADD_ADMIN, addAnnouncedAdmin } from './organisations/add-admin.ts'
 import { deliverInvitation, OFFER_INVITATION } from './organisations/deliver-invitation.ts'
 import { invitationRoutes } from './organisations/invitation-routes.ts'
 import type { InvitationDeps } from './organisations/invitations.ts'
@@ -40,6 +41,7 @@ export function openAccounts(
     jobs: {
       [EXPIRE_VERIFICATION]: expireVerification,
       [FREE_USERNAMES]: freeUsernames,
+      [ADD_ADMIN]: (tx, job, at) => addAnnouncedAdmin(tx, deps.randomBytes, job, at),
       [OFFER_INVITATION]: (tx, job, at) => deliverInvitation(tx, deps.pepper, job, at),
     },
   }

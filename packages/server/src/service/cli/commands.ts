@@ -10,6 +10,7 @@ import { importCommand } from './import.ts'
 import { issuerKeyCommands } from './issuer-key.ts'
 import { logCommands } from './log.ts'
 import { keyArchiveCommands } from './move-keys.ts'
+import { organisationCommands } from './organisation.ts'
 import { ownerCommands, signInLinkCommand, tokenCommands } from './owner.ts'
 import { providerCommands } from './provider-commands.ts'
 import { webhookCommands } from './webhook.ts'
@@ -19,6 +20,7 @@ import { witnessCommands } from './witness-commands.ts'
 export function addCommands(program: Command, env: Env): void {
   ownerCommands(program, env)
   signInLinkCommand(program, env)
+  organisationCommands(program, env)
   providerCommands(program, env)
   tokenCommands(program, env)
   agentCommands(program, env)

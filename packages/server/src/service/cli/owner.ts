@@ -106,6 +106,15 @@ export async function requireOwner(db: Db, username: string): Promise<OwnerRow> 
   throw new CodedError('NOT_FOUND', `There is no owner ${username}. See: countersignd owner list`)
 }
 
+/** @throws CodedError VALIDATION_ERROR for an account that an organisation's identity provider manages, and that owns nothing */
+function assertNotManaged({ kind, username }: OwnerRow): void {
+  if (kind !== 'member') return
+  throw new CodedError(
+    'VALIDATION_ERROR',
+    `${username} is managed by the identity provider of an organisation, and owns no agents.`,
+  )
+}
+
 interface VerifyOptions {
   readonly provider: string
   readonly assurance: Assurance
@@ -123,6 +132,7 @@ async function verify(
   await withData(env, async (context) => {
     await assertSamePepper(context)
     const owner = await requireOwner(context.db.read, username)
+    assertNotManaged(owner)
     // The operator verifies one owner in person: the owner's own id serves as the subject.
     const subject = String(owner.id)
     await verifyOwner(context, owner.id, {
@@ -205,11 +215,12 @@ async function list(env: Env, command: Command): Promise<void> {
   const owners = await withData(env, ({ db }) => allOwners(db.read))
   const rows = owners.map((each) => [
     each.username,
+    each.kind,
     each.displayName,
     each.verifications.map((v) => `${v.provider} (${v.assurance})`).join(', ') || '-',
     each.suspendedAt === null ? '-' : `since ${each.suspendedAt}`,
   ])
-  print(command, owners, table(['USERNAME', 'NAME', 'VERIFIED BY', 'SUSPENDED'], rows))
+  print(command, owners, table(['USERNAME', 'KIND', 'NAME', 'VERIFIED BY', 'SUSPENDED'], rows))
 }
 
 async function allOwners(db: Db) {
@@ -220,6 +231,7 @@ async function allOwners(db: Db) {
       const verifications = await verificationsOfOwner(db, owner.id)
       owners.push({
         username: owner.username,
+        kind: owner.kind,
         displayName: owner.display_name,
         createdAt: timestamp(owner.created_at),
         suspendedAt: owner.suspended_at === null ? null : timestamp(owner.suspended_at),
@@ -258,10 +270,21 @@ export function signInLinkCommand(program: Command, env: Env): void {
     .action(async (username: string, _options: unknown, command: Command) => {
       const link = await withData(env, async ({ db, settings, now }) => {
         const owner = await requireOwner(db.read, username)
+        assertSignsIn(owner)
         return issueSignInLink({ db, now, randomBytes }, settings.baseUrl.origin, owner.id)
       })
       print(command, { url: link.url, expiresAt: timestamp(link.expiresAt) }, link.url)
     })
+}
+
+/** @throws CodedError VALIDATION_ERROR for an organisation, as which nobody signs in, and for a managed account */
+function assertSignsIn(owner: OwnerRow): void {
+  assertNotManaged(owner)
+  if (owner.kind === 'person') return
+  throw new CodedError(
+    'VALIDATION_ERROR',
+    `${owner.username} is an organisation, and its members sign in. See: countersignd organisation show ${owner.username}`,
+  )
 }
 
 export function tokenCommands(program: Command, env: Env): void {
@@ -274,6 +297,7 @@ export function tokenCommands(program: Command, env: Env): void {
     .action(async (username: string, _options: unknown, command: Command) => {
       const issued = await withData(env, async ({ db, settings, now }) => {
         const owner = await requireOwner(db.read, username)
+        assertNotManaged(owner)
         return issueToken({ db, naming: settings.naming, now, randomBytes }, owner.id)
       })
       const { claimToken } = issued

@@ -19,7 +19,6 @@ import {
 } from './with-members.ts'
 
 const DAY_MS = 86_400_000
-const WITH_MAIL = { SMTP_URL: 'smtp://127.0.0.1:9', MAIL_FROM: 'noreply@issuer.example' }
 
 async function newPerson(service: TestService, username: string): Promise<SignedInOwner> {
   return signIn(service, await service.operator.addVerifiedOwner(username))
@@ -77,7 +76,7 @@ test('an invitation by username is offered to that account, which accepts it onc
 })
 
 test('an invitation to an address is open to accounts that have verified it, in any case of letters', async (t) => {
-  const service = await startTestService(t, WITH_MAIL)
+  const service = await startTestService(t)
   const acme = await createOrganisation(service)
   const [grace, mallory] = [await newPerson(service, 'grace'), await newPerson(service, 'mallory')]
   await addAddress(service, grace, 'Grace@Mail.example')
@@ -93,7 +92,7 @@ test('an invitation to an address is open to accounts that have verified it, in 
 })
 
 test('without e-mail, an organisation invites by username only', async (t) => {
-  const service = await startTestService(t)
+  const service = await startTestService(t, { BASE_URL: 'https://id.example' })
   const acme = await createOrganisation(service)
   await acme.verify()
   const body = { email: 'grace@mail.example', role: 'viewer' }
@@ -102,7 +101,7 @@ test('without e-mail, an organisation invites by username only', async (t) => {
 })
 
 test('the answer does not say whether there is such an account', async (t) => {
-  const service = await startTestService(t, WITH_MAIL)
+  const service = await startTestService(t)
   const acme = await createOrganisation(service)
   await acme.verify()
   const grace = await newPerson(service, 'grace')
@@ -126,7 +125,7 @@ test('the answer does not say whether there is such an account', async (t) => {
 })
 
 test('an invitation needs exactly one valid target, an admin, and a recent sign-in', async (t) => {
-  const service = await startTestService(t, WITH_MAIL)
+  const service = await startTestService(t)
   const acme = await createOrganisation(service)
   const manager = await acme.addMember('grace', 'manager')
   for (const target of [{}, { email: 'a@b.example', username: 'tim' }, { email: 'tim' }]) {
@@ -226,7 +225,17 @@ test('nobody gets an invitation by taking a username afterwards', async (t) => {
 test('an organisation has at most 100 open invitations, and sends 20 a day', async (t) => {
   const service = await startTestService(t)
   const acme = await createOrganisation(service)
-  for (let i = 0; i < 100; i++) await invite(acme.admin, { username: `person-${i}` }, 'viewer')
+  await invite(acme.admin, { username: 'person-7' }, 'viewer')
+  await service.operator.db.write(async (tx) => {
+    const [row] = await tx.db.selectFrom('invitations').selectAll().execute()
+    for (let i = 0; i < 99; i++) {
+      const other = { id: `other-${i}`, username: `other-${i}` }
+      await tx.db
+        .insertInto('invitations')
+        .values({ ...(row as NonNullable<typeof row>), ...other })
+        .execute()
+    }
+  })
   const more = { username: 'one-more', role: 'viewer' }
   assertRefused(await acme.admin.post(INVITATIONS, more), 409, 'CONFLICT', /100/)
   await invite(acme.admin, { username: 'person-7' }, 'manager')
