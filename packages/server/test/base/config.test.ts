@@ -69,7 +69,7 @@ test('all mistakes are listed together, without any value', () => {
     SERVICE_NAME: 'line\nbreak',
     TRUSTED_PROXIES: '10.0.0.0/8, 300.1.1.1',
     PREVIEWS: 'http-signatures',
-    RATE_LIMITS: 'mint=5/d',
+    RATE_LIMITS: 'mint=5/w',
     REDIS_URL: 'http://hunter2@cache',
     LOG_LEVEL: 'loud',
     METRICS_PORT: '-1',
@@ -261,7 +261,7 @@ test('RATE_LIMITS sets each named limit once; the others keep their defaults', (
       'mint=',
       'mint=0/m',
       'mint=5',
-      'mint=5/d',
+      'mint=5/w',
       'mint=-1/m',
       'mint=5/m/m',
       'mint=1000001/m',
@@ -269,7 +269,7 @@ test('RATE_LIMITS sets each named limit once; the others keep their defaults', (
     ...['minting=5/m', 'constructor=5/m', 'mint=5/m,mint=6/m', 'mint=5/m;claims=5/m', 'mint=OFF'],
   ]) {
     const [mistake, ...more] = rejection({ RATE_LIMITS: bad }).mistakes
-    assert.match(mistake ?? '', /^RATE_LIMITS must be off, or name=<number>\/<s, m or h> /, bad)
+    assert.match(mistake ?? '', /^RATE_LIMITS must be off, or name=<number>\/<s, m, h or d> /, bad)
     assert.deepEqual(more, [])
   }
 })
