@@ -19,6 +19,8 @@ export interface TestOrganisation {
   verify(): Promise<void>
   /** Adds a verified person as a member. @param since when they got the role, in milliseconds since 1970 */
   addMember(username: string, role: Role, since?: number): Promise<Member>
+  /** Makes a person a member. @param since when they got the role, in milliseconds since 1970 */
+  join(personId: number, role: Role, since?: number): Promise<void>
 }
 
 /** A person who acts for an organisation. */
@@ -68,6 +70,20 @@ export async function createOrganisation(
   assert.equal(created.status, 201, created.text)
   const { db } = service.operator
   const row = (await ownerByUsername(db.read, username)) as OwnerRow
+  const join = (personId: number, role: Role, since = Date.now()) =>
+    db.write((tx) =>
+      insertMembership(tx, {
+        id: newMembershipId(randomBytes),
+        org_id: row.id,
+        person_id: personId,
+        role,
+        role_since: since,
+        source: 'manual',
+        created_at: since,
+        ended_at: null,
+        end_reason: null,
+      }),
+    )
   return {
     id: row.id,
     username,
@@ -77,22 +93,11 @@ export async function createOrganisation(
       const verified = { ...subject, assurance: 'substantial', expiresAt: null } as const
       await verifyOwner({ ...service.operator, now: Date.now }, row.id, verified)
     },
-    async addMember(name, role, since = Date.now()) {
+    async addMember(name, role, since) {
       const person = await signIn(service, await service.operator.addVerifiedOwner(name))
-      await db.write((tx) =>
-        insertMembership(tx, {
-          id: newMembershipId(randomBytes),
-          org_id: row.id,
-          person_id: person.ownerId,
-          role,
-          role_since: since,
-          source: 'manual',
-          created_at: since,
-          ended_at: null,
-          end_reason: null,
-        }),
-      )
+      await join(person.ownerId, role, since)
       return memberOf(service, person, row)
     },
+    join,
   }
 }

@@ -4,7 +4,8 @@ import { RouterProvider } from '@tanstack/react-router'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import './app.css'
-import { ApiError, setSignedOutHandler } from './api/client.ts'
+import { loadPage, organisation, signInPath } from './api/acting-for.ts'
+import { ApiError, setRefusedHandler, setSignedOutHandler } from './api/client.ts'
 import { sessionQuery } from './api/queries.ts'
 import { ToastHost } from './components/toast.tsx'
 import { makeRouter } from './router.tsx'
@@ -21,11 +22,15 @@ const router = makeRouter(queries)
 setSignedOutHandler(() => {
   const { pathname, publicHref } = router.state.location
   if (pathname === '/sign-in' || pathname === '/sign-up') return
+  if (organisation !== null) return void loadPage(signInPath(publicHref))
   const session = queries.getQueryData(sessionQuery.queryKey)
   queries.clear()
   if (session) queries.setQueryData(sessionQuery.queryKey, { ...session, owner: null })
   void router.navigate({ to: '/sign-in', search: { next: publicHref } })
 })
+
+/** A membership that ended, or a lower role, changes what the pages show. */
+setRefusedHandler(() => void queries.invalidateQueries({ queryKey: sessionQuery.queryKey }))
 
 // Until then, the skeleton of index.html is shown.
 await router.load()

@@ -6,12 +6,19 @@ import {
   lazyRouteComponent,
   redirect,
 } from '@tanstack/react-router'
+import { dashboardOf, loadPage, organisation, signInPath } from './api/acting-for.ts'
 import { sessionQuery } from './api/queries.ts'
 import { ErrorPage, RootErrorPage } from './layout/error-page.tsx'
 import { NotFoundPage } from './layout/not-found-page.tsx'
 import { PagePlaceholder } from './layout/page-placeholder.tsx'
 import { SignedInLayout } from './layout/signed-in-layout.tsx'
 import { SignedOutLayout } from './layout/signed-out-layout.tsx'
+import {
+  requireOrganisation,
+  requirePerson,
+  requireRole,
+  requireRoleForTab,
+} from './route-guards.ts'
 
 interface Context {
   readonly queries: QueryClient
@@ -36,7 +43,11 @@ const signedOut = createRoute({
   id: 'signed-out',
   component: SignedOutLayout,
   errorComponent: RootErrorPage,
-  beforeLoad: ({ context }) => context.queries.ensureQueryData(sessionQuery).then(() => undefined),
+  beforeLoad: async ({ context, location }) => {
+    // Only persons sign in.
+    if (organisation !== null) await loadPage(dashboardOf(null) + location.href)
+    await context.queries.ensureQueryData(sessionQuery)
+  },
 })
 
 const signIn = createRoute({
@@ -53,17 +64,20 @@ const signUp = createRoute({
   component: lazyRouteComponent(() => import('./pages/sign-in/sign-up-page.tsx'), 'SignUpPage'),
 })
 
-/** Redirects to the sign-in page if nobody is signed in. */
+/** Redirects to the sign-in page if nobody is signed in, and those whom an organisation signed in to its pages. */
 const signedIn = createRoute({
   getParentRoute: () => root,
   id: 'signed-in',
   component: SignedInLayout,
   errorComponent: RootErrorPage,
   beforeLoad: async ({ context, location }) => {
-    const session = await context.queries.ensureQueryData(sessionQuery)
-    if (session.owner === null) {
-      throw redirect({ to: '/sign-in', search: { next: location.publicHref } })
+    const { owner, actingFor } = await context.queries.ensureQueryData(sessionQuery)
+    if (actingFor !== null && organisation === null) {
+      await loadPage(dashboardOf(actingFor) + location.href)
     }
+    if (owner !== null) return
+    if (organisation !== null) await loadPage(signInPath(location.publicHref))
+    throw redirect({ to: '/sign-in', search: { next: location.publicHref } })
   },
 })
 
@@ -97,6 +111,7 @@ const agentOverview = createRoute({
 const agentProfile = createRoute({
   getParentRoute: () => agent,
   path: 'profile',
+  loader: requireRoleForTab('manager'),
   component: lazyRouteComponent(() => import('./pages/agent/profile-tab.tsx'), 'ProfileTab'),
 })
 
@@ -139,12 +154,14 @@ const agentActivity = createRoute({
 const agentDanger = createRoute({
   getParentRoute: () => agent,
   path: 'danger',
+  loader: requireRoleForTab('responder'),
   component: lazyRouteComponent(() => import('./pages/agent/danger-tab.tsx'), 'DangerTab'),
 })
 
 const newChannel = createRoute({
   getParentRoute: () => signedIn,
   path: '/agents/$did/channels/new',
+  loader: requireRole('manager'),
   component: lazyRouteComponent(
     () => import('./pages/channel/new-channel-page.tsx'),
     'NewChannelPage',
@@ -160,6 +177,7 @@ const channel = createRoute({
 const claim = createRoute({
   getParentRoute: () => signedIn,
   path: '/claim',
+  loader: requireRole('manager'),
   component: lazyRouteComponent(() => import('./pages/claim/claim-page.tsx'), 'ClaimPage'),
 })
 
@@ -193,12 +211,14 @@ const accountSecurity = createRoute({
   getParentRoute: () => account,
   path: 'security',
   validateSearch: stringParams('linked', 'failed', 'code', 'request'),
+  beforeLoad: requirePerson,
   component: lazyRouteComponent(() => import('./pages/account/security-tab.tsx'), 'SecurityTab'),
 })
 
 const accountNotifications = createRoute({
   getParentRoute: () => account,
   path: 'notifications',
+  loader: requireRoleForTab('manager'),
   component: lazyRouteComponent(
     () => import('./pages/account/notifications-tab.tsx'),
     'NotificationsTab',
@@ -208,6 +228,7 @@ const accountNotifications = createRoute({
 const accountDevelopers = createRoute({
   getParentRoute: () => account,
   path: 'developers',
+  loader: requireRoleForTab('manager'),
   component: lazyRouteComponent(
     () => import('./pages/account/developers-tab.tsx'),
     'DevelopersTab',
@@ -217,6 +238,7 @@ const accountDevelopers = createRoute({
 const accountData = createRoute({
   getParentRoute: () => account,
   path: 'data',
+  loader: requireRoleForTab('admin'),
   component: lazyRouteComponent(() => import('./pages/account/data-tab.tsx'), 'DataTab'),
 })
 
@@ -232,6 +254,7 @@ const notifications = createRoute({
 const webhooks = createRoute({
   getParentRoute: () => signedIn,
   path: '/webhooks',
+  loader: requireRole('manager'),
   component: lazyRouteComponent(() => import('./pages/webhooks/webhooks-page.tsx'), 'WebhooksPage'),
 })
 
@@ -239,6 +262,7 @@ const webhook = createRoute({
   getParentRoute: () => signedIn,
   path: '/webhooks/$webhook',
   validateSearch: stringParams('state'),
+  loader: requireRole('manager'),
   component: lazyRouteComponent(() => import('./pages/webhooks/webhook-page.tsx'), 'WebhookPage'),
 })
 
@@ -251,7 +275,53 @@ const grantIssuers = createRoute({
   ),
 })
 
-const notFound = createRoute({
+const members = createRoute({
+  getParentRoute: () => signedIn,
+  path: '/members',
+  loader: requireOrganisation('viewer'),
+  component: lazyRouteComponent(() => import('./pages/members/members-page.tsx'), 'MembersPage'),
+})
+
+const membersList = createRoute({
+  getParentRoute: () => members,
+  path: '/',
+  component: lazyRouteComponent(() => import('./pages/members/members-tab.tsx'), 'MembersTab'),
+})
+
+const membersInvited = createRoute({
+  getParentRoute: () => members,
+  path: 'invitations',
+  loader: requireRoleForTab('admin'),
+  component: lazyRouteComponent(() => import('./pages/members/invited-tab.tsx'), 'InvitedTab'),
+})
+
+const membersActions = createRoute({
+  getParentRoute: () => members,
+  path: 'actions',
+  component: lazyRouteComponent(() => import('./pages/members/actions-tab.tsx'), 'ActionsTab'),
+})
+
+const newOrganisation = createRoute({
+  getParentRoute: () => signedIn,
+  path: '/organisations/new',
+  beforeLoad: requirePerson,
+  component: lazyRouteComponent(
+    () => import('./pages/organisations/new-organisation-page.tsx'),
+    'NewOrganisationPage',
+  ),
+})
+
+const invitations = createRoute({
+  getParentRoute: () => signedIn,
+  path: '/invitations',
+  beforeLoad: requirePerson,
+  component: lazyRouteComponent(
+    () => import('./pages/organisations/invitations-page.tsx'),
+    'InvitationsPage',
+  ),
+})
+
+const unknown = createRoute({
   getParentRoute: () => signedIn,
   path: '$',
   component: NotFoundPage,
@@ -289,14 +359,17 @@ const tree = root.addChildren([
     webhooks,
     webhook,
     grantIssuers,
-    notFound,
+    members.addChildren([membersList, membersInvited, membersActions]),
+    newOrganisation,
+    invitations,
+    unknown,
   ]),
 ])
 
 export function makeRouter(queries: QueryClient) {
   return createRouter({
     routeTree: tree,
-    basepath: '/dashboard',
+    basepath: dashboardOf(organisation),
     context: { queries },
     defaultPreload: 'intent',
     defaultPendingComponent: PagePlaceholder,

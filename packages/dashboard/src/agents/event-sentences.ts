@@ -1,4 +1,5 @@
 import { type AgentHistory, describeBrowser } from '@countersign/protocol'
+import { byOwner, organisation } from '../api/acting-for.ts'
 import { levels } from './levels.ts'
 import { reasonText } from './reasons.ts'
 
@@ -7,6 +8,9 @@ type Event = Pick<AgentHistory['events'][number], 'type' | 'facts'> & {
   readonly providerLabel?: string | null
 }
 type Payload = Event['facts']
+
+const YOU = organisation === null ? 'You' : 'A member'
+const YOUR = organisation === null ? 'Your' : 'The organisation’s'
 
 /** The display name of a channel kind. */
 type LabelOf = (kind: string) => string
@@ -25,17 +29,17 @@ const SENTENCES: Readonly<
   'agent.delegation_changed': delegationChanged,
   'agent.delegation_created': () => 'The agent created a group of delegations.',
   'agent.delegation_ended': ({ by }) =>
-    `${by === 'agent' ? 'The agent' : 'You'} ended a group of delegations.`,
+    `${by === 'agent' ? 'The agent' : YOU} ended a group of delegations.`,
   'agent.key_compromised': () => 'The key was reported as compromised. Nobody can claim it again.',
   'agent.key_rotated': () => 'The agent replaced its key. You can contest this for 72 hours.',
   'agent.key_contested': (payload) =>
     payload.reason === 'mistake'
-      ? 'You contested a rotation as a mistake: an earlier key is the current one again.'
-      : 'You contested a rotation: the keys were burned.',
+      ? `${YOU} contested a rotation as a mistake: an earlier key is the current one again.`
+      : `${YOU} contested a rotation: the keys were burned.`,
   'agent.key_recovery_started': (payload) =>
     payload.reason === 'key_lost'
-      ? 'You started to recover the key, which is lost.'
-      : 'You started to recover the key, which was reported as compromised.',
+      ? `${YOU} started to recover the key, which is lost.`
+      : `${YOU} started to recover the key, which was reported as compromised.`,
   'agent.key_recovery_redeemed': () =>
     'The agent redeemed the recovery token. Its new key takes effect after the delay.',
   'agent.key_recovery_vetoed': () => 'The agent vetoed the recovery: its key stays.',
@@ -112,8 +116,8 @@ function signInMethod({ method, name, provider }: Payload): string {
 
 function ownerUpdated({ username, displayName, verifiedName }: Payload): string[] {
   const sentences: string[] = []
-  if (typeof displayName === 'string') sentences.push(`Your name is now “${displayName}”.`)
-  if (typeof username === 'string') sentences.push(`Your username is now @${username}.`)
+  if (typeof displayName === 'string') sentences.push(`${YOUR} name is now “${displayName}”.`)
+  if (typeof username === 'string') sentences.push(`${YOUR} username is now @${username}.`)
   if (verifiedName !== undefined) {
     sentences.push(
       verifiedName === null ? 'Verified name no longer published.' : 'Verified name published.',
@@ -130,14 +134,14 @@ const STALE: Readonly<Record<string, string>> = {
 }
 
 const REMOVED: Readonly<Record<string, string>> = {
-  owner: ' by you',
+  owner: ` by ${byOwner}`,
   'proven-by-another': ': another owner verified it',
 }
 
 const CANCELLED: Readonly<Record<string, string>> = {
-  owner: ': you cancelled it',
+  owner: `: ${byOwner} cancelled it`,
   rotated: ': the agent replaced its key itself',
-  contested: ': you contested a rotation',
+  contested: `: ${byOwner} contested a rotation`,
   revoked: ': the certificate was revoked',
   key_compromised: ': its new key was reported as compromised',
   key_taken: ': its new key was claimed by another agent meanwhile',
@@ -198,7 +202,7 @@ function delegationChanged({ maxDepth, ended, by }: Payload): string {
   if (ended !== true) return allowed
   return by === 'agent'
     ? 'The agent ended all its delegations.'
-    : `You ended all delegations. ${allowed}`
+    : `${YOU} ended all delegations. ${allowed}`
 }
 
 function channel({ kind, handleOrDomain }: Payload, labelOf: LabelOf): string {

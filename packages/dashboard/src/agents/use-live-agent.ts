@@ -1,5 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useEffect } from 'react'
+import { forOwner } from '../api/acting-for.ts'
 import { sessionQuery } from '../api/queries.ts'
 import { didIn } from './did.ts'
 import { AGENTS_KEY } from './queries.ts'
@@ -56,7 +57,7 @@ function followWhileVisible(
 
   function open(): void {
     let opened = false
-    source = new EventSource('/api/account/stream')
+    source = new EventSource(forOwner('/api/account/stream'))
     source.onopen = () => {
       if (opened) onInterrupted()
       opened = true

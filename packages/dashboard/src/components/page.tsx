@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useRouterState } from '@tanstack/react-router'
 import { type ReactNode, useEffect, useId, useRef } from 'react'
+import { organisation } from '../api/acting-for.ts'
 import { sessionQuery } from '../api/queries.ts'
 
 interface PageProps {
@@ -34,7 +35,8 @@ export function Page(props: PageProps) {
   const service = useQuery(sessionQuery).data?.service.name
 
   useEffect(() => {
-    document.title = [subtitle, title, service].filter(Boolean).join(' · ')
+    const actingFor = organisation && `@${organisation}`
+    document.title = [subtitle, title, actingFor, service].filter(Boolean).join(' · ')
   }, [subtitle, title, service])
 
   useEffect(() => {

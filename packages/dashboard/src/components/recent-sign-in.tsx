@@ -30,7 +30,7 @@ interface PendingConfirmation {
 /** Renders the re-authentication dialog for all pages of a signed-in owner. */
 export function RecentSignInProvider({ children }: { readonly children: ReactNode }) {
   const queries = useQueryClient()
-  const owner = useQuery(sessionQuery).data?.owner
+  const username = useQuery(sessionQuery).data?.person?.username ?? null
   const pending = useRef<PendingConfirmation | null>(null)
   const [dialogOpen, setDialogOpen] = useState(false)
   const [why, setWhy] = useState('')
@@ -59,10 +59,10 @@ export function RecentSignInProvider({ children }: { readonly children: ReactNod
     pending.current = null
   }
 
-  function confirmed(username: string) {
+  function confirmed(confirmedAs: string) {
     // The passkey belongs to another account, which is now signed in: reload, because this page shows the first
     // account's data.
-    if (username !== owner?.username) return location.assign('/dashboard/')
+    if (confirmedAs !== username) return location.assign('/dashboard/')
     void queries.invalidateQueries(sessionQuery)
     finish('confirmed')
   }
@@ -76,7 +76,7 @@ export function RecentSignInProvider({ children }: { readonly children: ReactNod
         title="Sign in again to continue"
         description={why}
       >
-        {owner && <ReauthenticationForm username={owner.username} onConfirmed={confirmed} />}
+        {username !== null && <ReauthenticationForm username={username} onConfirmed={confirmed} />}
       </Dialog>
     </RecentContext>
   )

@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Link, useLocation } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { sessionQuery } from '../api/queries.ts'
+import { useMay } from '../api/use-may.ts'
 import { buttonClass } from '../components/button.tsx'
 import { DateTime } from '../components/date-time.tsx'
 import { Note } from '../components/error-note.tsx'
@@ -22,6 +23,7 @@ const ACTIONS: Readonly<Record<ChannelTrouble, string>> = {
 export function ChannelNotes() {
   const session = useQuery(sessionQuery).data
   const { pathname } = useLocation()
+  const may = useMay()
   const notes = session?.channelNotes.filter(({ tail }) => !pathname.includes(tail)) ?? []
   if (session === undefined || notes.length === 0) return null
   const tone = notes.some(({ trouble }) => trouble === 'stale') ? 'bad' : 'warn'
@@ -31,24 +33,27 @@ export function ChannelNotes() {
     <aside aria-label="Your agents’ channels" className="mb-8">
       <Note tone={tone}>
         <ul className="flex flex-col gap-3">
-          {notes.slice(0, MAX_NOTES).map((note) => (
-            <li
-              key={`${note.tail} ${note.label} ${note.handleOrDomain}`}
-              className="flex flex-wrap items-center justify-between gap-3"
-            >
-              <p className="min-w-0 max-w-2xl text-pretty wrap-anywhere">
-                <NoteText note={note} />
-              </p>
-              <Link
-                to="/agents/$did/channels"
-                params={{ did: `${session.service.shortName}:agent:${note.tail}` }}
-                aria-label={`${ACTIONS[note.trouble]}: ${note.handleOrDomain}`}
-                className={buttonClass('secondary', 'small')}
+          {notes.slice(0, MAX_NOTES).map((note) => {
+            const action = may('manager') ? ACTIONS[note.trouble] : 'Show channels'
+            return (
+              <li
+                key={`${note.tail} ${note.label} ${note.handleOrDomain}`}
+                className="flex flex-wrap items-center justify-between gap-3"
               >
-                {ACTIONS[note.trouble]}
-              </Link>
-            </li>
-          ))}
+                <p className="min-w-0 max-w-2xl text-pretty wrap-anywhere">
+                  <NoteText note={note} />
+                </p>
+                <Link
+                  to="/agents/$did/channels"
+                  params={{ did: `${session.service.shortName}:agent:${note.tail}` }}
+                  aria-label={`${action}: ${note.handleOrDomain}`}
+                  className={buttonClass('secondary', 'small')}
+                >
+                  {action}
+                </Link>
+              </li>
+            )
+          })}
         </ul>
         {remaining > 0 && (
           <p className="mt-3">

@@ -1,6 +1,7 @@
 import { type ErrorComponentProps, useRouter } from '@tanstack/react-router'
+import { dashboardOf, organisation } from '../api/acting-for.ts'
 import { ApiError } from '../api/client.ts'
-import { Button } from '../components/button.tsx'
+import { Button, buttonClass } from '../components/button.tsx'
 import { errorMessage, RequestId } from '../components/error-note.tsx'
 import { Page } from '../components/page.tsx'
 import { Brand } from './brand.tsx'
@@ -42,7 +43,24 @@ export function RootErrorPage(props: ErrorComponentProps) {
         </div>
       }
     >
-      <ErrorPage {...props} />
+      {isNotActing(props.error) ? <NotActingPage error={props.error} /> : <ErrorPage {...props} />}
     </Frame>
+  )
+}
+
+/** Whether the session was refused because the person may not act for the organisation that the URL names. */
+export function isNotActing(error: unknown): boolean {
+  return organisation !== null && error instanceof ApiError && [403, 404].includes(error.status)
+}
+
+/** Shown to those who are no member of the organisation that the URL names, or no more. */
+function NotActingPage({ error }: { readonly error: unknown }) {
+  return (
+    <Page title={`You do not act for @${organisation}`} lead={errorMessage(error)} width="narrow">
+      <p>Your role may have ended, or the organisation may have another username now.</p>
+      <a href={dashboardOf(null)} className={`self-start ${buttonClass('primary')}`}>
+        Continue with your own account
+      </a>
+    </Page>
   )
 }

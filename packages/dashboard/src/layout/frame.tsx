@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { sessionQuery } from '../api/queries.ts'
+import { ActingForStrip } from './acting-for-strip.tsx'
 
 /** The same width as the public pages. */
 const WIDTH = 'mx-auto w-full max-w-5xl px-4 sm:px-8'
@@ -27,6 +28,7 @@ export function Frame({ header, children }: FrameProps) {
             Development only: identities on this service are not verified.
           </p>
         )}
+        <ActingForStrip className={WIDTH} />
         <div className={WIDTH}>{header}</div>
       </header>
       <main

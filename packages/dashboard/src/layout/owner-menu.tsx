@@ -1,14 +1,13 @@
-import type { Owner } from '@countersign/protocol'
+import type { Owner, SessionState } from '@countersign/protocol'
 import { useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useEffect, useId, useRef, useState } from 'react'
+import { accountTitle } from '../api/acting-for.ts'
 import { send } from '../api/client.ts'
 import { errorMessage } from '../components/error-note.tsx'
 import { toast } from '../components/toast.tsx'
+import { ActingForMenu, ITEM } from './acting-for-menu.tsx'
 import { THEMES, type Theme, useTheme } from './theme.ts'
-
-const ITEM =
-  'flex min-h-10 w-full cursor-pointer items-center gap-3 rounded-lg px-3 text-left text-ink no-underline hover:bg-sunken'
 
 /** The parts of the site for everyone. */
 export const SITE_LINKS = [
@@ -18,11 +17,17 @@ export const SITE_LINKS = [
 
 const THEME_NAMES: Record<Theme, string> = { system: 'System', light: 'Light', dark: 'Dark' }
 
+interface OwnerMenuProps {
+  /** Whom the page acts for. */
+  readonly owner: Owner
+  readonly session: SessionState
+}
+
 /**
  * Links and settings for the signed-in owner. A button that expands a list instead of an ARIA menu, whose keyboard
  * controls are little known.
  */
-export function OwnerMenu({ owner }: { readonly owner: Owner }) {
+export function OwnerMenu({ owner, session }: OwnerMenuProps) {
   const [open, setOpen] = useState(false)
   const container = useRef<HTMLDivElement>(null)
   const button = useRef<HTMLButtonElement>(null)
@@ -70,10 +75,11 @@ export function OwnerMenu({ owner }: { readonly owner: Owner }) {
         hidden={!open}
         className="absolute top-full right-0 z-30 mt-2 max-h-[calc(100dvh-6rem)] w-64 max-w-[calc(100vw-2rem)] overflow-y-auto rounded-xl border border-line bg-surface p-1.5 shadow-lg"
       >
-        <p className="truncate px-3 pt-2 pb-3 text-soft text-sm">@{owner.username}</p>
+        <p className="truncate px-3 pt-2 pb-3 text-soft text-sm">{signedInAs(session)}</p>
         <Link to="/account" className={ITEM} onClick={() => setOpen(false)}>
-          Account
+          {accountTitle}
         </Link>
+        <ActingForMenu session={session} />
         <hr className="mx-3 my-1.5 border-line sm:hidden" />
         {/* On wider screens, the header has these links. */}
         {SITE_LINKS.map(({ href, label }) => (
@@ -88,6 +94,12 @@ export function OwnerMenu({ owner }: { readonly owner: Owner }) {
       </div>
     </div>
   )
+}
+
+/** Who is signed in, whomever the page acts for. */
+function signedInAs({ person, actingFor }: SessionState): string {
+  const name = person?.username ? `@${person.username}` : person?.displayName
+  return actingFor === null ? `${name}` : `Signed in as ${name}`
 }
 
 function ThemeChoice() {

@@ -1,8 +1,11 @@
+import type { SessionState } from '@countersign/protocol'
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { Link, Outlet, useLocation } from '@tanstack/react-router'
 import { reasonText } from '../agents/reasons.ts'
+import { accountTitle, organisation } from '../api/acting-for.ts'
 import { passkeysUnavailableReason } from '../api/passkeys.ts'
 import { accountQuery, sessionQuery } from '../api/queries.ts'
+import { mayIn, useMay } from '../api/use-may.ts'
 import { buttonClass } from '../components/button.tsx'
 import { DateTime } from '../components/date-time.tsx'
 import { Note } from '../components/error-note.tsx'
@@ -10,27 +13,47 @@ import { RecentSignInProvider } from '../components/recent-sign-in.tsx'
 import { notificationsQuery } from '../pages/notifications/queries.ts'
 import { Brand } from './brand.tsx'
 import { ChannelNotes } from './channel-notes.tsx'
+import { isNotActing } from './error-page.tsx'
 import { Frame } from './frame.tsx'
 import { OnboardingChecklist } from './onboarding-checklist.tsx'
 import { OwnerMenu, SITE_LINKS } from './owner-menu.tsx'
 
-const NAV_LINKS = [
-  { to: '/agents', label: 'Agents' },
-  { to: '/claim', label: 'Claim' },
-  { to: '/identity', label: 'Identity' },
-  { to: '/activity', label: 'Activity' },
-  { to: '/account', label: 'Account' },
-] as const
+const AGENTS = { to: '/agents', label: 'Agents' } as const
+const CLAIM = { to: '/claim', label: 'Claim' } as const
+const IDENTITY = { to: '/identity', label: 'Identity' } as const
+const MEMBERS = { to: '/members', label: 'Members' } as const
+const ACTIVITY = { to: '/activity', label: 'Activity' } as const
+const ACCOUNT = { to: '/account', label: accountTitle } as const
+
+/** The parts of the dashboard that an owner has and that the role of the member allows. */
+function navLinks(session: SessionState) {
+  return [
+    AGENTS,
+    ...(mayIn(session, 'manager') ? [CLAIM] : []),
+    IDENTITY,
+    ...(organisation === null ? [] : [MEMBERS]),
+    ACTIVITY,
+    ACCOUNT,
+  ]
+}
 
 export function SignedInLayout() {
+  const { error } = useQuery(sessionQuery)
+  // The membership has ended while the page was open.
+  if (isNotActing(error)) throw error
   return (
     <RecentSignInProvider>
       <Frame header={<Header />}>
         <SuspensionNote />
         <RenewalNote />
         <ChannelNotes />
-        <PasskeyPrompt />
-        <OnboardingChecklist />
+        {/* What concerns only the person is shown in their own account. */}
+        {organisation === null && (
+          <>
+            <PasskeyPrompt />
+            <OnboardingChecklist />
+          </>
+        )}
         <Outlet />
       </Frame>
     </RecentSignInProvider>
@@ -60,7 +83,7 @@ function Header() {
               ))}
             </nav>
             <NotificationBell />
-            <OwnerMenu owner={session.owner} />
+            <OwnerMenu owner={session.owner} session={session} />
           </div>
         )}
       </div>
@@ -68,15 +91,16 @@ function Header() {
         aria-label="Dashboard"
         className="-mx-1.5 flex flex-wrap justify-between sm:-mx-2.5 sm:justify-start sm:gap-x-2"
       >
-        {NAV_LINKS.map(({ to, label }) => (
-          <Link
-            key={to}
-            to={to}
-            className="-mb-px flex items-center border-transparent border-b-3 px-1.5 pt-1 pb-2 font-medium text-[0.9375rem] text-soft hover:text-ink data-[status=active]:border-accent data-[status=active]:text-ink sm:px-2.5 sm:text-base"
-          >
-            {label}
-          </Link>
-        ))}
+        {session &&
+          navLinks(session).map(({ to, label }) => (
+            <Link
+              key={to}
+              to={to}
+              className="-mb-px flex items-center border-transparent border-b-3 px-1.5 pt-1 pb-2 font-medium text-[0.9375rem] text-soft hover:text-ink data-[status=active]:border-accent data-[status=active]:text-ink sm:px-2.5 sm:text-base"
+            >
+              {label}
+            </Link>
+          ))}
       </nav>
     </>
   )
@@ -155,28 +179,32 @@ function PasskeyPrompt() {
 function RenewalNote() {
   const renewal = useQuery(sessionQuery).data?.renewal
   const { pathname } = useLocation()
+  const may = useMay()
   if (!renewal || pathname.endsWith('/identity')) return null
+  const [whose, its] = organisation === null ? ['Your', 'your'] : ['The organisation’s', 'its']
   const { label, expiresAt, expired } = renewal
   return (
-    <aside aria-label="Your identity" className="mb-8">
+    <aside aria-label={`${whose} identity`} className="mb-8">
       <Note tone="warn">
         <div className="flex flex-wrap items-center justify-between gap-3">
           <p className="max-w-2xl text-pretty">
             {expired ? (
               <>
-                Your verification by {label} expired on <DateTime at={expiresAt} />. Lookups of your
-                agents no longer show it.
+                {whose} verification by {label} expired on <DateTime at={expiresAt} />. Lookups of{' '}
+                {its} agents no longer show it.
               </>
             ) : (
               <>
-                Your verification by {label} expires on <DateTime at={expiresAt} />. Renew it before
-                then to keep your agents’ grades.
+                {whose} verification by {label} expires on <DateTime at={expiresAt} />. Renew it
+                before then to keep the grades of {its} agents.
               </>
             )}
           </p>
-          <Link to="/identity" className={buttonClass('secondary', 'small')}>
-            {expired ? 'Verify again' : 'Renew verification'}
-          </Link>
+          {may('admin') && (
+            <Link to="/identity" className={buttonClass('secondary', 'small')}>
+              {expired ? 'Verify again' : 'Renew verification'}
+            </Link>
+          )}
         </div>
       </Note>
     </aside>
@@ -189,13 +217,18 @@ function SuspensionNote() {
   if (!session?.suspension) return null
   const { since, reason } = session.suspension
   return (
-    <aside aria-label="Your account" className="mb-8">
+    <aside
+      aria-label={organisation === null ? 'Your account' : 'The organisation'}
+      className="mb-8"
+    >
       <Note tone="bad">
         <p className="max-w-2xl text-pretty">
-          The operator of {session.service.name} suspended your account on <DateTime at={since} />.
-          {reason !== null && ` Reason: ${reasonText(reason)}.`} Your agents are suspended, and you
-          cannot create claim tokens or change agents until the operator lifts the suspension. You
-          can still revoke agents and export your data.
+          The operator of {session.service.name} suspended{' '}
+          {organisation === null ? 'your account' : 'this organisation'} on <DateTime at={since} />.
+          {reason !== null && ` Reason: ${reasonText(reason)}.`}{' '}
+          {organisation === null ? 'Your' : 'Its'} agents are suspended, and you cannot create claim
+          tokens or change agents until the operator lifts the suspension. You can still revoke
+          agents and export the data.
         </p>
       </Note>
     </aside>

@@ -1,20 +1,22 @@
 import { useQuery } from '@tanstack/react-query'
 import { Outlet, useRouterState } from '@tanstack/react-router'
+import { accountTitle } from '../../api/acting-for.ts'
 import { accountQuery } from '../../api/queries.ts'
 import { ErrorNote } from '../../components/error-note.tsx'
 import { Page } from '../../components/page.tsx'
 import { Loading, Skeleton } from '../../components/skeleton.tsx'
 import { TabContent, TabLinks } from '../../components/tab-links.tsx'
-import { ACCOUNT_TABS, AccountContext } from './account-tabs.ts'
+import { AccountContext, useAccountTabs } from './account-tabs.ts'
 
 /** The frame of the account's tabs. */
 export function AccountPage() {
   const { data, error, refetch } = useQuery(accountQuery)
   const pathname = useRouterState({ select: (state) => state.resolvedLocation?.pathname })
-  const { label } = ACCOUNT_TABS.find(({ to }) => pathname?.endsWith(to)) ?? ACCOUNT_TABS[0]
+  const tabs = useAccountTabs()
+  const label = tabs.find(({ to }) => pathname?.endsWith(to))?.label ?? 'Profile'
   return (
-    <Page title="Account" subtitle={label} place="/account">
-      <TabLinks label="Account" tabs={ACCOUNT_TABS} />
+    <Page title={accountTitle} subtitle={label} place="/account">
+      <TabLinks label={accountTitle} tabs={tabs} />
       <TabContent tab={label}>
         {data !== undefined && (
           <AccountContext value={data}>

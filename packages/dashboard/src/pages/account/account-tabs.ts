@@ -1,14 +1,22 @@
-import type { Account } from '@countersign/protocol'
+import type { Account, Role } from '@countersign/protocol'
 import { createContext, useContext } from 'react'
+import { organisation } from '../../api/acting-for.ts'
+import { useMay } from '../../api/use-may.ts'
 
-/** The parts of the account page. Each has its own route in `router.tsx`. */
-export const ACCOUNT_TABS = [
-  { to: '/account', label: 'Profile' },
-  { to: '/account/security', label: 'Security' },
-  { to: '/account/notifications', label: 'Notifications' },
-  { to: '/account/developers', label: 'Developers' },
-  { to: '/account/data', label: 'Data' },
-] as const
+/** The parts of the account page, and the least role that has each. Each has its own route in `router.tsx`. */
+const TABS = [
+  { to: '/account', label: 'Profile', least: 'viewer' },
+  { to: '/account/security', label: 'Security', least: null },
+  { to: '/account/notifications', label: 'Notifications', least: 'manager' },
+  { to: '/account/developers', label: 'Developers', least: 'manager' },
+  { to: '/account/data', label: 'Data', least: 'admin' },
+] as const satisfies readonly { to: string; label: string; least: Role | null }[]
+
+/** The tabs that the signed-in person has here. Only persons sign in, so organisations have no security tab. */
+export function useAccountTabs() {
+  const may = useMay()
+  return TABS.filter(({ least }) => (least === null ? organisation === null : may(least)))
+}
 
 export const AccountContext = createContext<Account | null>(null)
 

@@ -1,3 +1,4 @@
+import { organisation } from '../../api/acting-for.ts'
 import { get } from '../../api/client.ts'
 import { Button } from '../../components/button.tsx'
 import { ErrorNote } from '../../components/error-note.tsx'
@@ -21,12 +22,16 @@ export function DataTab() {
 function ExportSection() {
   const download = useAction(async () => {
     const data = await get<object>('/api/account/export')
-    saveFile('my-data.json', JSON.stringify(data, null, 2), 'application/json')
+    saveFile(
+      organisation === null ? 'my-data.json' : `${organisation}-data.json`,
+      JSON.stringify(data, null, 2),
+      'application/json',
+    )
   })
   return (
     <SheetSection
-      title="Your data"
-      lead="All data that the service stores about you and your agents, as a JSON file without secrets."
+      title={organisation === null ? 'Your data' : 'Data of the organisation'}
+      lead={`All data that the service stores about ${organisation === null ? 'you and your' : 'the organisation and its'} agents, as a JSON file without secrets.`}
     >
       <Button size="small" pending={download.pending} onClick={download.run} className="self-start">
         Download data

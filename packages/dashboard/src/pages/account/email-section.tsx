@@ -1,7 +1,9 @@
 import type { EmailAddress, EmailSettings } from '@countersign/protocol'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
+import { organisation } from '../../api/acting-for.ts'
 import { send } from '../../api/client.ts'
+import { useMay } from '../../api/use-may.ts'
 import { Button } from '../../components/button.tsx'
 import { ErrorNote } from '../../components/error-note.tsx'
 import { CheckField, TextField } from '../../components/field.tsx'
@@ -12,13 +14,16 @@ import { toast } from '../../components/toast.tsx'
 import { useAction } from '../../components/use-action.ts'
 import { emailQuery } from '../notifications/queries.ts'
 
+const LEAD =
+  organisation === null
+    ? 'Notifications are sent to your verified addresses. The page “Notifications” always shows all of them.'
+    : 'Notifications are sent to the verified addresses of the organisation, and to its managers and admins. The page “Notifications” always shows all of them.'
+
 export function EmailSection() {
   const { data, error, refetch } = useQuery(emailQuery)
+  const mayChange = useMay()('admin')
   return (
-    <SheetSection
-      title="E-mail"
-      lead="Notifications are sent to your verified addresses. The page “Notifications” always shows all of them."
-    >
+    <SheetSection title="E-mail" lead={LEAD}>
       <ErrorNote error={error} onRetry={() => void refetch()} />
       {data !== undefined && !data.available && <p>This service does not send e-mail.</p>}
       {data?.development && (
@@ -37,7 +42,7 @@ export function EmailSection() {
           ))}
         </ul>
       )}
-      {data?.available && <NewAddress />}
+      {data?.available && mayChange && <NewAddress />}
       {data?.available && <Preferences settings={data} />}
     </SheetSection>
   )
@@ -76,6 +81,7 @@ function NewAddress() {
 }
 
 function AddressItem({ address: { id, address, verifiedAt } }: { readonly address: EmailAddress }) {
+  const mayChange = useMay()('admin')
   const withRecentSignIn = useRecentSignIn()
   const queries = useQueryClient()
   const path = `/api/account/email/addresses/${encodeURIComponent(id)}`
@@ -97,21 +103,23 @@ function AddressItem({ address: { id, address, verifiedAt } }: { readonly addres
             {verifiedAt === null ? 'Pending. Open the link in the e-mail.' : 'Verified'}
           </p>
         </div>
-        <div className="flex flex-wrap gap-3">
-          {verifiedAt === null && (
-            <Button size="small" pending={resend.pending} onClick={() => resend.run()}>
-              Send another link
+        {mayChange && (
+          <div className="flex flex-wrap gap-3">
+            {verifiedAt === null && (
+              <Button size="small" pending={resend.pending} onClick={() => resend.run()}>
+                Send another link
+              </Button>
+            )}
+            <Button
+              size="small"
+              aria-label={`Remove ${address}`}
+              pending={remove.pending}
+              onClick={() => remove.run()}
+            >
+              Remove
             </Button>
-          )}
-          <Button
-            size="small"
-            aria-label={`Remove ${address}`}
-            pending={remove.pending}
-            onClick={() => remove.run()}
-          >
-            Remove
-          </Button>
-        </div>
+          </div>
+        )}
       </div>
       <ErrorNote error={remove.error ?? resend.error} />
     </li>
@@ -119,6 +127,7 @@ function AddressItem({ address: { id, address, verifiedAt } }: { readonly addres
 }
 
 function Preferences({ settings }: { readonly settings: EmailSettings }) {
+  const mayChange = useMay()('admin')
   const withRecentSignIn = useRecentSignIn()
   const queries = useQueryClient()
   const change = useAction(async (kind: string, enabled: boolean) => {
@@ -136,6 +145,7 @@ function Preferences({ settings }: { readonly settings: EmailSettings }) {
             key={kind}
             label={label}
             checked={enabled}
+            disabled={!mayChange}
             onChange={(event) => change.run(kind, event.target.checked)}
           />
         ))}
@@ -146,7 +156,7 @@ function Preferences({ settings }: { readonly settings: EmailSettings }) {
       <legend className="mb-2 font-medium">Send by e-mail</legend>
       {group(false)}
       <p className="text-soft text-sm">
-        Security notifications. To turn one off, confirm your sign-in.
+        Security notifications.{mayChange && ' To turn one off, confirm your sign-in.'}
       </p>
       {group(true)}
       <ErrorNote error={change.error} />

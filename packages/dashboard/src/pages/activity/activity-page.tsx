@@ -5,6 +5,7 @@ import { didIn } from '../../agents/did.ts'
 import { eventSentences } from '../../agents/event-sentences.ts'
 import { activityQuery } from '../../agents/queries.ts'
 import { useService } from '../../agents/use-service.ts'
+import { organisation } from '../../api/acting-for.ts'
 import { useKindLabel } from '../../channels/queries.ts'
 import { Button } from '../../components/button.tsx'
 import { DateTime } from '../../components/date-time.tsx'
@@ -16,10 +17,15 @@ import { Loading, Skeleton } from '../../components/skeleton.tsx'
 
 const route = getRouteApi('/signed-in/activity')
 
+const LEAD =
+  organisation === null
+    ? 'Sign-ins and events of your account and all your agents, newest first.'
+    : 'Events of the organisation and all its agents, newest first.'
+
 const KIND_NAMES: Readonly<Record<ActivityKind, string>> = {
   agent: 'Agents',
   channel: 'Channels',
-  owner: 'Account',
+  owner: organisation === null ? 'Account' : 'Organisation',
 }
 
 /** The events of the account and all its agents. */
@@ -30,10 +36,7 @@ export function ActivityPage() {
   const events = list.data?.pages.flatMap((page) => page.events) ?? []
 
   return (
-    <Page
-      title="Activity"
-      lead="Sign-ins and events of your account and all your agents, newest first."
-    >
+    <Page title="Activity" lead={LEAD}>
       <FilterLinks
         label="Kind of event"
         to="/activity"
@@ -92,7 +95,9 @@ function Entry({ event }: { readonly event: Event }) {
             {agent.displayName}
           </Link>
         ) : (
-          <span className="font-medium">Your account</span>
+          <span className="font-medium">
+            {organisation === null ? 'Your account' : 'Organisation'}
+          </span>
         )}
         <span className="text-soft">
           {' · '}

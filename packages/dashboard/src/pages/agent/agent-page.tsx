@@ -4,6 +4,7 @@ import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, Outlet, useRouterState } from '@tanstack/react-router'
 import { keysQuery } from '../../agents/queries.ts'
 import { WithAgent } from '../../agents/with-agent.tsx'
+import { useMay } from '../../api/use-may.ts'
 import { buttonClass } from '../../components/button.tsx'
 import { DateTime } from '../../components/date-time.tsx'
 import { Note } from '../../components/error-note.tsx'
@@ -32,6 +33,8 @@ export function AgentPage() {
 
 function LoadedAgent({ did, agent }: { readonly did: string; readonly agent: OwnerAgent }) {
   const tab = useCurrentTab(did)
+  const may = useMay()
+  const tabs = AGENT_TABS.filter((each) => may('least' in each ? each.least : 'viewer'))
   return (
     <Page
       title={agent.displayName}
@@ -46,7 +49,7 @@ function LoadedAgent({ did, agent }: { readonly did: string; readonly agent: Own
     >
       <StatusBanner status={agent.status} />
       {tab !== 'Keys' && <RecoveryNote did={did} />}
-      <TabLinks label="Agent" tabs={AGENT_TABS} params={{ did }} />
+      <TabLinks label="Agent" tabs={tabs} params={{ did }} />
       <TabContent tab={tab}>
         <AgentContext value={{ did, agent }}>
           <Outlet />

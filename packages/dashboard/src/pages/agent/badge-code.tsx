@@ -2,6 +2,7 @@ import type { OwnerAgent } from '@countersign/protocol'
 import { useState } from 'react'
 import { useEditOnboarding } from '../../agents/onboarding.ts'
 import { useService } from '../../agents/use-service.ts'
+import { organisation } from '../../api/acting-for.ts'
 import { CopyField } from '../../components/copy-field.tsx'
 
 interface BadgeCodeProps {
@@ -16,7 +17,7 @@ export function BadgeCode({ did, agent }: BadgeCodeProps) {
   const { name, baseUrl } = useService()
   const edit = useEditOnboarding()
   // The first step is done, even if recording that fails.
-  const recordCopy = () => void edit({ badge: true }).catch(() => {})
+  const recordCopy = () => organisation === null && void edit({ badge: true }).catch(() => {})
   const [style, setStyle] = useState<(typeof STYLES)[number]>('flat')
   const url = `${baseUrl}/agent/${did}`
   const badge = `${url}/badge.svg?style=${style}`

@@ -1,6 +1,7 @@
 import type { OwnerChannel } from '@countersign/protocol'
 import { Link } from '@tanstack/react-router'
 import { useId } from 'react'
+import { useMay } from '../../api/use-may.ts'
 import type { ChannelStatus } from '../../channels/channel-status.ts'
 import { ChannelStatusMark } from '../../channels/channel-status-mark.tsx'
 import { ChannelStatusText } from '../../channels/channel-status-text.tsx'
@@ -28,6 +29,8 @@ interface ChannelItemProps {
 export function ChannelItem({ did, channel, channelStatus }: ChannelItemProps) {
   const { id, label, handleOrDomain, checkedAt, nextCheckAt } = channel
   const heading = useId()
+  const may = useMay()
+  const action = may('manager') ? NEXT_ACTION[channelStatus] : 'Details'
   return (
     <li aria-labelledby={heading} className="flex flex-col gap-3 py-5 last:pb-0">
       <p className="flex flex-wrap items-center justify-between gap-x-4 gap-y-2">
@@ -58,10 +61,10 @@ export function ChannelItem({ did, channel, channelStatus }: ChannelItemProps) {
       <Link
         to="/agents/$did/channels/$channel"
         params={{ did, channel: id }}
-        aria-label={`${NEXT_ACTION[channelStatus]}: ${handleOrDomain}`}
-        className={`self-start ${buttonClass(NEXT_ACTION[channelStatus] === 'Details' ? 'secondary' : 'primary', 'small')}`}
+        aria-label={`${action}: ${handleOrDomain}`}
+        className={`self-start ${buttonClass(action === 'Details' ? 'secondary' : 'primary', 'small')}`}
       >
-        {NEXT_ACTION[channelStatus]}
+        {action}
       </Link>
     </li>
   )

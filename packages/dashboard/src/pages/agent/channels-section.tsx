@@ -1,6 +1,7 @@
 import type { OwnerAgent, OwnerChannel } from '@countersign/protocol'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
+import { useMay } from '../../api/use-may.ts'
 import { useChannelStatus } from '../../channels/channel-status.ts'
 import { channelsQuery } from '../../channels/queries.ts'
 import { buttonClass } from '../../components/button.tsx'
@@ -18,6 +19,7 @@ export function ChannelsSection({ did, agent }: ChannelsSectionProps) {
   const { data, error, isPending, refetch } = useQuery(channelsQuery(did))
   const channelStatusOf = useChannelStatus(did, agent)
   const revoked = agent.status === 'revoked'
+  const may = useMay()
   const none = data?.channels.length === 0
 
   return (
@@ -29,7 +31,8 @@ export function ChannelsSection({ did, agent }: ChannelsSectionProps) {
           : 'Places where the agent can be reached. The strongest verified channel counts for the grade. The certificate shows all verified channels.'
       }
       actions={
-        !revoked && (
+        !revoked &&
+        may('manager') && (
           <Link
             to="/agents/$did/channels/new"
             params={{ did }}

@@ -3,6 +3,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { AGENTS_KEY, delegationGroupsQuery, pathOf } from '../../agents/queries.ts'
 import { send } from '../../api/client.ts'
+import { useMay } from '../../api/use-may.ts'
 import { Button } from '../../components/button.tsx'
 import { DateTime } from '../../components/date-time.tsx'
 import { ConfirmDialog } from '../../components/dialog.tsx'
@@ -17,6 +18,7 @@ export function DelegationGroups({ did }: { readonly did: string }) {
   const groups = useQuery(delegationGroupsQuery(did))
   const [ending, setEnding] = useState<Group | null>(null)
   const queries = useQueryClient()
+  const may = useMay()
   const live = groups.data?.delegations ?? []
 
   async function end({ id, label }: Group) {
@@ -44,13 +46,15 @@ export function DelegationGroups({ did }: { readonly did: string }) {
                 Expires <DateTime at={group.expiresAt} as="minute" />
               </p>
             </div>
-            <Button
-              variant="warning"
-              aria-label={`End the group ${group.label}`}
-              onClick={() => setEnding(group)}
-            >
-              End …
-            </Button>
+            {may('responder') && (
+              <Button
+                variant="warning"
+                aria-label={`End the group ${group.label}`}
+                onClick={() => setEnding(group)}
+              >
+                End …
+              </Button>
+            )}
           </li>
         ))}
       </ul>

@@ -4,6 +4,7 @@ import { levels } from '../../agents/levels.ts'
 import { pathOf } from '../../agents/queries.ts'
 import { useService } from '../../agents/use-service.ts'
 import { send } from '../../api/client.ts'
+import { useMay } from '../../api/use-may.ts'
 import { Button } from '../../components/button.tsx'
 import { Choice } from '../../components/choice.tsx'
 import { CopyField } from '../../components/copy-field.tsx'
@@ -23,6 +24,7 @@ import { useRefreshAgent } from './keys/use-recovery.ts'
 export function DelegationTab() {
   const { did, agent } = useAgent()
   const { maxDelegationDepth, status } = agent
+  const may = useMay()
   const isRevoked = status === 'revoked'
   const isAllowed = maxDelegationDepth > 0
   return (
@@ -39,15 +41,20 @@ export function DelegationTab() {
           </>
         }
       >
-        {isRevoked ? (
-          <p>This agent is revoked, so it cannot delegate.</p>
-        ) : (
+        {isRevoked && <p>This agent is revoked, so it cannot delegate.</p>}
+        {!isRevoked && may('manager') && (
           <DepthForm key={maxDelegationDepth} did={did} current={maxDelegationDepth} />
+        )}
+        {!isRevoked && !may('manager') && (
+          <p>
+            <span className="font-medium">{DEPTHS[maxDelegationDepth]?.label}.</span>{' '}
+            {DEPTHS[maxDelegationDepth]?.effect}
+          </p>
         )}
       </Section>
       {isAllowed && <CommandSection />}
       {isAllowed && <DelegationGroups did={did} />}
-      {isAllowed && <EndSection did={did} name={agent.displayName} />}
+      {isAllowed && may('responder') && <EndSection did={did} name={agent.displayName} />}
       <Section title="History" lead="Changes of delegation, newest first.">
         <Events did={did} type="agent.delegation_changed" />
       </Section>

@@ -3,6 +3,8 @@ import { GradeMark } from '@countersign/ui'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
+import { organisation } from '../../api/acting-for.ts'
+import { useMay } from '../../api/use-may.ts'
 import { channelsQuery } from '../../channels/queries.ts'
 import { buttonClass } from '../../components/button.tsx'
 import { DateTime } from '../../components/date-time.tsx'
@@ -13,13 +15,18 @@ interface GradeSectionProps {
   readonly agent: OwnerAgent
 }
 
+const NO_VERIFICATION =
+  organisation === null
+    ? 'You have no valid identity verification.'
+    : 'The organisation has no valid identity verification.'
+
 /** Explains the grade and how to raise it. */
 export function GradeSection({ did, agent }: GradeSectionProps) {
   const { grade, status, nextStep, verification, certificateUrl } = agent
   return (
     <Section
       title="Grade"
-      lead="Your identity verification and the agent’s channels determine the grade. Anyone can recompute it."
+      lead="The owner’s identity verification and the agent’s channels determine the grade. Anyone can recompute it."
     >
       <div className="flex flex-wrap items-start gap-x-6 gap-y-4">
         <GradeMark grade={grade} status={status} size="medium" seed={certificateUrl} />
@@ -28,7 +35,7 @@ export function GradeSection({ did, agent }: GradeSectionProps) {
             <dt className="font-medium">Owner verification</dt>
             <dd className="text-soft">
               {verification === null ? (
-                'You have no valid identity verification.'
+                NO_VERIFICATION
               ) : (
                 <>
                   Verified by {verification.label} on <DateTime at={verification.verifiedAt} />
@@ -77,16 +84,17 @@ function CountedChannels({ did, agent: { channels } }: GradeSectionProps): React
 
 /** Links to the page where the grade can be raised. */
 function NextStep({ did, agent: { verification, status, nextStep, tier } }: GradeSectionProps) {
-  const identity = verification === null || tier === 2
+  const may = useMay()
+  const identity = (verification === null || tier === 2) && may('admin')
   if (status !== 'active' || nextStep === null) return null
   return (
     <div className="flex flex-wrap gap-3">
       {identity && (
         <Link to="/identity" className={buttonClass()}>
-          Verify your identity
+          {organisation === null ? 'Verify your identity' : 'Verify the organisation'}
         </Link>
       )}
-      {tier !== 2 && (
+      {tier !== 2 && may('manager') && (
         <Link to="/agents/$did/channels/new" params={{ did }} className={buttonClass()}>
           Add a channel
         </Link>

@@ -4,6 +4,7 @@ import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { pathOf } from '../../agents/queries.ts'
 import { send } from '../../api/client.ts'
+import { useMay } from '../../api/use-may.ts'
 import { Button, buttonClass } from '../../components/button.tsx'
 import { CopyField } from '../../components/copy-field.tsx'
 import { DateTime } from '../../components/date-time.tsx'
@@ -53,6 +54,7 @@ const NONE = ''
 
 function IssuerSection({ current, issuers }: IssuerSectionProps) {
   const { did, agent } = useAgent()
+  const may = useMay()
   const queries = useQueryClient()
   const currentId = current?.id ?? NONE
   const [choice, setChoice] = useState<string | null>(null)
@@ -89,8 +91,11 @@ function IssuerSection({ current, issuers }: IssuerSectionProps) {
       }
     >
       {isRevoked && <p>This agent is revoked, so it gets no grants.</p>}
-      {issuers.length === 0 && !isRevoked && <p>You have no grant issuers yet.</p>}
-      {issuers.length > 0 && !isRevoked && (
+      {issuers.length === 0 && !isRevoked && <p>No grant issuers yet.</p>}
+      {issuers.length > 0 && !isRevoked && !may('manager') && (
+        <p>{current === null ? 'None: the agent gets no grants.' : current.name}</p>
+      )}
+      {issuers.length > 0 && !isRevoked && may('manager') && (
         <form onSubmit={submitHandler(save.run)} className="flex flex-col items-start gap-4">
           <div className="w-full max-w-md">
             <SelectField
@@ -119,7 +124,7 @@ function IssuerSection({ current, issuers }: IssuerSectionProps) {
       )}
       {current !== null && !isRevoked && <CopyField label="Issuer URL" value={current.issuer} />}
       <Link to="/grant-issuers" className={`self-start ${buttonClass('secondary', 'small')}`}>
-        Manage grant issuers
+        {may('manager') ? 'Manage grant issuers' : 'Show all grant issuers'}
       </Link>
     </Section>
   )

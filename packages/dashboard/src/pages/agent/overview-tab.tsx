@@ -2,6 +2,7 @@ import type { OwnerAgent } from '@countersign/protocol'
 import { StatusMark } from '@countersign/ui'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
+import { useMay } from '../../api/use-may.ts'
 import { buttonClass } from '../../components/button.tsx'
 import { CopyField } from '../../components/copy-field.tsx'
 import { DateTime } from '../../components/date-time.tsx'
@@ -13,13 +14,14 @@ import { StatusText } from './status-text.tsx'
 
 export function OverviewTab() {
   const { did, agent } = useAgent()
+  const may = useMay()
   return (
     <BesideCard title="Public card" card={agent}>
       <Section title="Status" actions={<StatusMark status={agent.status} />}>
         <div className="max-w-2xl text-pretty">
           <StatusText agent={agent} />
         </div>
-        {agent.status !== 'revoked' && (
+        {agent.status !== 'revoked' && may('responder') && (
           <Link
             to="/agents/$did/danger"
             params={{ did }}

@@ -8,6 +8,8 @@ import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { reasonText } from '../../agents/reasons.ts'
 import { useService } from '../../agents/use-service.ts'
+import { byOwner } from '../../api/acting-for.ts'
+import { useMay } from '../../api/use-may.ts'
 import { DateTime } from '../../components/date-time.tsx'
 import { useAgent } from './agent-tabs.ts'
 
@@ -21,9 +23,10 @@ const SERVICE_CAUSES: Readonly<Record<string, string>> = {
 export function StatusText({ agent }: { readonly agent: OwnerAgent }): ReactNode {
   const { name } = useService()
   const { did } = useAgent()
+  const may = useMay()
   const { status, statusSetBy, statusReason, statusChangedAt } = agent
   const changedBy = {
-    owner: 'you',
+    owner: byOwner,
     operator: `the operator of ${name}`,
     agent: 'the agent itself',
     service: `${name}, ${SERVICE_CAUSES[statusReason ?? ''] ?? 'because its key was reported as compromised'}`,
@@ -74,10 +77,14 @@ export function StatusText({ agent }: { readonly agent: OwnerAgent }): ReactNode
       {statusReason === KEY_COMPROMISED
         ? 'Nobody can claim this key again.'
         : 'The same key and label can be claimed again, which creates a certificate with a new DID.'}{' '}
-      <Link to="/claim" className="text-accent underline">
-        {statusReason === KEY_COMPROMISED ? 'Claim an agent with a new key' : 'Claim it again'}
-      </Link>
-      .
+      {may('manager') && (
+        <>
+          <Link to="/claim" className="text-accent underline">
+            {statusReason === KEY_COMPROMISED ? 'Claim an agent with a new key' : 'Claim it again'}
+          </Link>
+          .
+        </>
+      )}
     </p>
   )
 }

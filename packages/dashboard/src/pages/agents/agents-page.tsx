@@ -3,7 +3,9 @@ import { keepPreviousData, useInfiniteQuery, useQuery } from '@tanstack/react-qu
 import { Link } from '@tanstack/react-router'
 import { type AgentsFilter, agentsQuery } from '../../agents/queries.ts'
 import { useService } from '../../agents/use-service.ts'
+import { organisation } from '../../api/acting-for.ts'
 import { identityQuery } from '../../api/queries.ts'
+import { useMay } from '../../api/use-may.ts'
 import { Button, buttonClass } from '../../components/button.tsx'
 import { ErrorNote } from '../../components/error-note.tsx'
 import { Page } from '../../components/page.tsx'
@@ -22,13 +24,15 @@ export function AgentsPage() {
   const selection = useSelection(agents)
   const counts = list.data?.pages[0]?.counts
   const live = counts ? counts.active + counts.suspended : 0
+  const may = useMay()
   const none = counts !== undefined && live + counts.revoked === 0
 
   return (
     <Page
       title="Agents"
       actions={
-        !none && (
+        !none &&
+        may('manager') && (
           <Link to="/claim" className={buttonClass('primary')}>
             Claim an agent
           </Link>
@@ -61,7 +65,7 @@ export function AgentsPage() {
               Show more agents
             </Button>
           )}
-          {live > 0 && <RevokeAll count={live} />}
+          {live > 0 && may('admin') && <RevokeAll count={live} />}
         </>
       )}
     </Page>
@@ -95,25 +99,27 @@ function ListSkeleton() {
 export function NoAgents() {
   const identity = useQuery(identityQuery)
   const { name } = useService()
+  const may = useMay()
   const verified = identity.data?.verifications.some((each) => !each.expired)
 
   return (
     <div className="flex flex-col items-start gap-5 rounded-2xl border border-line-strong border-dashed p-6 sm:p-10">
       <h2 className="font-semibold text-xl tracking-tight">No agents yet</h2>
       <p className="max-w-2xl text-pretty text-soft">
-        {name} issues a certificate to each of your agents. It names you as the verified owner, and
-        the agent proves possession of its key. You can revoke it at any time.
+        {name} issues a certificate to each of your agents. It names{' '}
+        {organisation === null ? 'you' : 'the organisation'} as the verified owner, and the agent
+        proves possession of its key. You can revoke it at any time.
       </p>
       <ErrorNote error={identity.error} onRetry={() => void identity.refetch()} />
       {identity.isPending && <Skeleton className="h-11 w-52" />}
-      {verified === true && (
+      {verified === true && may('manager') && (
         <Link to="/claim" state={{ createToken: true }} className={buttonClass('primary')}>
           Create claim token
         </Link>
       )}
-      {verified === false && (
+      {verified === false && may('admin') && (
         <Link to="/identity" className={buttonClass('primary')}>
-          Verify your identity
+          {organisation === null ? 'Verify your identity' : 'Verify the organisation'}
         </Link>
       )}
     </div>

@@ -3,6 +3,7 @@ import { useRef, useState } from 'react'
 import { toCsv } from '../../agents/csv.ts'
 import { didOf } from '../../agents/did.ts'
 import { useService } from '../../agents/use-service.ts'
+import { useMay } from '../../api/use-may.ts'
 import { Button } from '../../components/button.tsx'
 import { saveFile } from '../../components/save-file.ts'
 import { toast } from '../../components/toast.tsx'
@@ -19,6 +20,7 @@ interface BulkBarProps {
 /** Selects all listed agents, and acts on those that are selected. */
 export function BulkBar({ agents, selection }: BulkBarProps) {
   const service = useService()
+  const may = useMay()
   const [change, setChange] = useState<BulkChange>('suspend')
   const [open, setOpen] = useState(false)
   const all = useRef<HTMLInputElement>(null)
@@ -53,12 +55,16 @@ export function BulkBar({ agents, selection }: BulkBarProps) {
       </label>
       {selected.length > 0 && (
         <div className="flex flex-wrap gap-2">
-          <Button size="small" onClick={() => openDialog('suspend')}>
-            Suspend …
-          </Button>
-          <Button size="small" variant="warning" onClick={() => openDialog('revoke')}>
-            Revoke …
-          </Button>
+          {may('responder') && (
+            <>
+              <Button size="small" onClick={() => openDialog('suspend')}>
+                Suspend …
+              </Button>
+              <Button size="small" variant="warning" onClick={() => openDialog('revoke')}>
+                Revoke …
+              </Button>
+            </>
+          )}
           <Button size="small" onClick={() => exported(() => exportJson(selected))}>
             Export JSON
           </Button>

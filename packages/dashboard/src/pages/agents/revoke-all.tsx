@@ -2,6 +2,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 import { AGENTS_KEY } from '../../agents/queries.ts'
 import { ReasonField, useReason } from '../../agents/reason-field.tsx'
+import { organisation } from '../../api/acting-for.ts'
 import { send } from '../../api/client.ts'
 import { sessionQuery } from '../../api/queries.ts'
 import { Button } from '../../components/button.tsx'
@@ -83,7 +84,7 @@ function RevokeAllDialog(
       </ul>
       <ReasonField state={reason} />
       <TextField
-        label="Your username"
+        label={organisation === null ? 'Your username' : 'Username of the organisation'}
         hint={`Enter ${username ?? 'it'} to confirm.`}
         value={typed}
         onChange={(event) => setTyped(event.target.value)}

@@ -2,6 +2,7 @@ import type { OwnerAgent, OwnerChannel } from '@countersign/protocol'
 import { GradeMark } from '@countersign/ui'
 import { Link } from '@tanstack/react-router'
 import { type ReactNode, useEffect, useRef, useState } from 'react'
+import { useMay } from '../../api/use-may.ts'
 import { useChannelStatus } from '../../channels/channel-status.ts'
 import { useKind } from '../../channels/queries.ts'
 import { buttonClass } from '../../components/button.tsx'
@@ -28,12 +29,13 @@ export function ChannelDetails({ did, agent, channel, above }: ChannelDetailsPro
   const channelStatus = useChannelStatus(did, agent)(channel)
   const byAgent = kind?.provenBy === 'agent'
   const revoked = agent.status === 'revoked'
+  const mayChange = useMay()('manager')
   // Detects a verification that happens while the page is open, whatever caused it.
   const [verifiedBefore] = useState(verifiedAt)
   const [gradeBefore] = useState(agent.grade)
   const [renewed, setRenewed] = useState(false)
   const justVerified = verifiedAt !== null && verifiedAt !== verifiedBefore && proof === null
-  const token = !revoked && (
+  const token = !revoked && mayChange && (
     <RenewalSection
       did={did}
       channel={channel}
@@ -64,7 +66,7 @@ export function ChannelDetails({ did, agent, channel, above }: ChannelDetailsPro
       <StatusPanel channel={channel} channelStatus={channelStatus} byAgent={byAgent} />
       <Sheet>
         {proof === null && channelStatus !== 'verified' && token}
-        {proof !== null && !revoked && (
+        {proof !== null && !revoked && mayChange && (
           <ProofSection
             key={proof.expiresAt}
             proof={proof}
@@ -77,13 +79,16 @@ export function ChannelDetails({ did, agent, channel, above }: ChannelDetailsPro
           did={did}
           channel={channel}
           byAgent={byAgent}
-          canCheck={kind?.provenBy === 'service' && !revoked}
+          canCheck={kind?.provenBy === 'service' && !revoked && mayChange}
         />
-        {channel.kind === 'a2a' && channel.state === 'verified' && agent.status === 'active' && (
-          <CountersignSection did={did} channel={channel} />
-        )}
+        {channel.kind === 'a2a' &&
+          channel.state === 'verified' &&
+          agent.status === 'active' &&
+          mayChange && <CountersignSection did={did} channel={channel} />}
         {(proof !== null || channelStatus === 'verified') && token}
-        <RemovalSection did={did} agent={agent} channel={channel} byAgent={byAgent} />
+        {mayChange && (
+          <RemovalSection did={did} agent={agent} channel={channel} byAgent={byAgent} />
+        )}
       </Sheet>
     </Page>
   )

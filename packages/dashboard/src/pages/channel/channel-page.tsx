@@ -2,6 +2,7 @@ import type { OwnerAgent } from '@countersign/protocol'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { WithAgent } from '../../agents/with-agent.tsx'
+import { useMay } from '../../api/use-may.ts'
 import { BackToAgent } from '../../channels/back-to-agent.tsx'
 import { channelsQuery } from '../../channels/queries.ts'
 import { buttonClass } from '../../components/button.tsx'
@@ -35,6 +36,7 @@ function LoadedChannel({ did, agent }: LoadedChannelProps) {
   const { channel: id } = route.useParams()
   const { data, error, isPending, refetch } = useQuery(channelsQuery(did))
   const above = <BackToAgent did={did} name={agent.displayName} />
+  const may = useMay()
   const channel = data?.channels.find((each) => each.id === id)
 
   if (channel) {
@@ -48,13 +50,15 @@ function LoadedChannel({ did, agent }: LoadedChannelProps) {
         lead="You may have removed it, or another owner may have verified it since."
         width="narrow"
       >
-        <Link
-          to="/agents/$did/channels/new"
-          params={{ did }}
-          className={`self-start ${buttonClass('primary')}`}
-        >
-          Add a channel
-        </Link>
+        {may('manager') && (
+          <Link
+            to="/agents/$did/channels/new"
+            params={{ did }}
+            className={`self-start ${buttonClass('primary')}`}
+          >
+            Add a channel
+          </Link>
+        )}
       </Page>
     )
   }

@@ -2,8 +2,10 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, useLocation, useNavigate } from '@tanstack/react-router'
 import { type ReactNode, useEffect, useRef } from 'react'
 import { AGENTS_KEY } from '../../agents/queries.ts'
+import { organisation } from '../../api/acting-for.ts'
 import { ApiError } from '../../api/client.ts'
 import { identityQuery } from '../../api/queries.ts'
+import { useMay } from '../../api/use-may.ts'
 import { Button, buttonClass } from '../../components/button.tsx'
 import { CopyField } from '../../components/copy-field.tsx'
 import { Countdown } from '../../components/countdown.tsx'
@@ -150,6 +152,23 @@ export function Start({ expired = false, creating }: StartProps) {
 
 /** Owners need a verified identity before they can claim agents. */
 function IdentityFirst() {
+  const may = useMay()
+  if (organisation !== null) {
+    return (
+      <Section
+        title="Verify the organisation first"
+        lead="A certificate names the verified owner of an agent. The organisation has no valid identity verification."
+      >
+        {may('admin') ? (
+          <Link to="/identity" className={`self-start ${buttonClass('primary')}`}>
+            Verify the organisation
+          </Link>
+        ) : (
+          <p>Ask an admin to verify it.</p>
+        )}
+      </Section>
+    )
+  }
   return (
     <Section
       title="Verify your identity first"

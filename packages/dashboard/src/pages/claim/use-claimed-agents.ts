@@ -2,6 +2,7 @@ import { useEffect, useState } from 'react'
 import { didIn } from '../../agents/did.ts'
 import { newestAgents } from '../../agents/queries.ts'
 import { useService } from '../../agents/use-service.ts'
+import { forOwner } from '../../api/acting-for.ts'
 
 const POLL_MS = 4000
 
@@ -50,7 +51,7 @@ function watch(
   shortName: string,
 ): () => void {
   const ended = new AbortController()
-  const source = new EventSource('/api/account/stream')
+  const source = new EventSource(forOwner('/api/account/stream'))
   let polling: ReturnType<typeof setInterval> | undefined
 
   // The next poll or the event stream will report it.

@@ -2,6 +2,7 @@ import { type GrantIssuer, MAX_GRANT_ISSUERS } from '@countersign/protocol'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useId, useState } from 'react'
 import { send } from '../../api/client.ts'
+import { useMay } from '../../api/use-may.ts'
 import { Button } from '../../components/button.tsx'
 import { CopyField } from '../../components/copy-field.tsx'
 import { DateTime } from '../../components/date-time.tsx'
@@ -17,6 +18,7 @@ import { GRANT_ISSUERS_PATH, grantIssuersQuery, refreshGrants } from './queries.
 export function GrantIssuersPage() {
   const { data, error, isPending, refetch } = useQuery(grantIssuersQuery)
   const queries = useQueryClient()
+  const may = useMay()
   const [creating, setCreating] = useState(false)
   const issuers = data?.issuers ?? []
   const isFull = issuers.length >= MAX_GRANT_ISSUERS
@@ -35,7 +37,8 @@ export function GrantIssuersPage() {
       }
       actions={
         data !== undefined &&
-        !isFull && (
+        !isFull &&
+        may('manager') && (
           <Button variant="primary" onClick={() => setCreating(true)}>
             Create a grant issuer
           </Button>
@@ -54,7 +57,9 @@ export function GrantIssuersPage() {
           No grant issuers yet
         </p>
       )}
-      {isFull && <p>You have {MAX_GRANT_ISSUERS} grant issuers. Delete one to create another.</p>}
+      {isFull && may('manager') && (
+        <p>You have {MAX_GRANT_ISSUERS} grant issuers. Delete one to create another.</p>
+      )}
       {issuers.length > 0 && (
         <ul className="flex flex-col gap-4">
           {issuers.map((issuer) => (
@@ -83,6 +88,7 @@ function Item({
 }) {
   const heading = useId()
   const queries = useQueryClient()
+  const may = useMay()
   const [deleting, setDeleting] = useState(false)
   return (
     <li
@@ -98,17 +104,19 @@ function Item({
             {assignedText(agents)} Created on <DateTime at={createdAt} />.
           </p>
         </div>
-        <Button
-          size="small"
-          variant="warning"
-          aria-label={`Delete ${name}`}
-          onClick={() => setDeleting(true)}
-        >
-          Delete
-        </Button>
+        {may('admin') && (
+          <Button
+            size="small"
+            variant="warning"
+            aria-label={`Delete ${name}`}
+            onClick={() => setDeleting(true)}
+          >
+            Delete
+          </Button>
+        )}
       </div>
       <CopyField label="Issuer URL" value={issuer} />
-      {agents === 0 && (
+      {agents === 0 && may('manager') && (
         <p className="text-soft text-sm">
           To assign an agent, open the agent and select the tab OAuth.
         </p>

@@ -1,7 +1,9 @@
 import { type Identity, strongestVerification } from '@countersign/protocol'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
+import { organisation } from '../../api/acting-for.ts'
 import { identityQuery } from '../../api/queries.ts'
+import { useMay } from '../../api/use-may.ts'
 import { buttonClass } from '../../components/button.tsx'
 import { ErrorNote, Note } from '../../components/error-note.tsx'
 import { Page, Section } from '../../components/page.tsx'
@@ -11,13 +13,19 @@ import { Loading, Skeleton } from '../../components/skeleton.tsx'
 import { ProviderTable } from './provider-table.tsx'
 import { VerificationItem } from './verification-item.tsx'
 
+const [LEAD, YOU, YOUR] =
+  organisation === null
+    ? ['Verify your identity once. The certificates of all your agents show it.', 'You are', 'Your']
+    : [
+        'Verify the organisation once. The certificates of all its agents show it. Verifications of members do not count for it.',
+        'The organisation is',
+        'Its',
+      ]
+
 export function IdentityPage() {
   const { data, error, refetch } = useQuery(identityQuery)
   return (
-    <Page
-      title="Identity"
-      lead="Verify your identity once. The certificates of all your agents show it."
-    >
+    <Page title="Identity" lead={LEAD}>
       <Outcome identity={data} />
       {data !== undefined && <Loaded identity={data} />}
       {data === undefined && error === null && <Placeholder />}
@@ -50,8 +58,10 @@ function Outcome({ identity }: { readonly identity: Identity | undefined }) {
       <Note tone="good">
         <div className="flex flex-wrap items-center justify-between gap-3">
           <p>
-            <strong className="font-semibold">You are verified by {label(verified)}.</strong> Your
-            agents’ certificates show it.
+            <strong className="font-semibold">
+              {YOU} verified by {label(verified)}.
+            </strong>{' '}
+            {YOUR} agents’ certificates show it.
           </p>
           <Link to="/claim" state={{ createToken: true }} className={buttonClass('primary')}>
             Create claim token
@@ -72,7 +82,7 @@ function Loaded({ identity: { providers, verifications } }: { readonly identity:
     <>
       <Sheet>
         <SheetSection
-          title="Your verifications"
+          title={organisation === null ? 'Your verifications' : 'Verifications'}
           lead="The strongest valid one counts for the grade."
         >
           {verifications.length === 0 ? (
@@ -123,12 +133,14 @@ function Loaded({ identity: { providers, verifications } }: { readonly identity:
 }
 
 function EmptyState() {
+  const may = useMay()
   return (
     <div className="flex flex-col gap-2">
       <p className="font-medium">No verifications yet</p>
       <p className="text-pretty">
-        Choose an identity provider below. It takes a few minutes. Then you can create claim tokens
-        for your agents.
+        {may('admin')
+          ? 'Choose an identity provider below. It takes a few minutes. Then you can create claim tokens for your agents.'
+          : 'Ask an admin to verify the organisation. Then managers can create claim tokens.'}
       </p>
     </div>
   )
@@ -137,7 +149,7 @@ function EmptyState() {
 function Placeholder() {
   return (
     <>
-      <Loading what="your verifications" />
+      <Loading what="the verifications" />
       <Skeleton className="h-96" />
       <Skeleton className="h-80" />
     </>

@@ -1,5 +1,6 @@
 import type { IdentityProviderCard } from '@countersign/protocol'
 import { type ReactNode, useState } from 'react'
+import { useMay } from '../../api/use-may.ts'
 import { Button } from '../../components/button.tsx'
 import { ErrorNote } from '../../components/error-note.tsx'
 import { AssuranceMark } from './assurance-mark.tsx'
@@ -69,6 +70,7 @@ function ProviderRow({ provider, verified, urgent }: ProviderRowProps) {
   const { id, label, kind, assurance, proves, validForDays, selfService, verifiesName } = provider
   const [publishName, setPublishName] = useState(false)
   const verify = useVerify(id, publishName)
+  const may = useMay()
   return (
     <tr className="flex flex-col gap-3 border-line p-5 align-top not-first:border-t @4xl:table-row @4xl:border-t">
       <th scope="row" className={`${CELL} font-normal`}>
@@ -84,7 +86,7 @@ function ProviderRow({ provider, verified, urgent }: ProviderRowProps) {
       </Cell>
       <Cell name="Proves">
         {proves}
-        {!verified && selfService && verifiesName && (
+        {!verified && selfService && verifiesName && may('admin') && (
           <PublishNameField label={label} checked={publishName} onChange={setPublishName} />
         )}
       </Cell>
@@ -95,6 +97,8 @@ function ProviderRow({ provider, verified, urgent }: ProviderRowProps) {
         <div className="flex flex-col items-start gap-2">
           {verified ? (
             <span className="font-medium text-good">Verified</span>
+          ) : !may('admin') ? (
+            <span className="text-soft">Not verified</span>
           ) : selfService ? (
             <Button
               size="small"

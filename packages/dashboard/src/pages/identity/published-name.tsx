@@ -1,5 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { send } from '../../api/client.ts'
+import { useMay } from '../../api/use-may.ts'
 import { Button } from '../../components/button.tsx'
 import { ErrorNote } from '../../components/error-note.tsx'
 import { CheckField } from '../../components/field.tsx'
@@ -45,10 +46,11 @@ interface PublishedNameProps {
 /** The verified name that the owner publishes, with a button that deletes it. */
 export function PublishedName({ provider, name }: PublishedNameProps) {
   const queries = useQueryClient()
+  const may = useMay()
   const withdraw = useAction(async () => {
     await send('DELETE', `/api/identity/${encodeURIComponent(provider)}/name`)
     await queries.invalidateQueries()
-    toast('Your verified name is deleted and no longer published.')
+    toast('The verified name is deleted and no longer published.')
   })
   return (
     <div className="flex flex-col gap-2">
@@ -56,9 +58,11 @@ export function PublishedName({ provider, name }: PublishedNameProps) {
         <span className="wrap-anywhere">
           Published name: <strong className="font-semibold">{name}</strong>
         </span>
-        <Button size="small" pending={withdraw.pending} onClick={withdraw.run}>
-          Stop publishing
-        </Button>
+        {may('admin') && (
+          <Button size="small" pending={withdraw.pending} onClick={withdraw.run}>
+            Stop publishing
+          </Button>
+        )}
       </p>
       <ErrorNote error={withdraw.error} />
     </div>

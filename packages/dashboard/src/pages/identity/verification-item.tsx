@@ -2,6 +2,7 @@ import type { IdentityProviderCard, OwnerVerification } from '@countersign/proto
 import { useQueryClient } from '@tanstack/react-query'
 import { useId, useState } from 'react'
 import { send } from '../../api/client.ts'
+import { useMay } from '../../api/use-may.ts'
 import { Button } from '../../components/button.tsx'
 import { DateTime } from '../../components/date-time.tsx'
 import { ConfirmDialog } from '../../components/dialog.tsx'
@@ -33,6 +34,7 @@ export function VerificationItem({
   const { label, assurance, verifiedAt, expiresAt, expired, renewFrom, publishedName } =
     verification
   const heading = useId()
+  const mayChange = useMay()('admin')
   const [removing, setRemoving] = useState(false)
   const [publishName, setPublishName] = useState(publishedName !== null)
   const renew = useVerify(verification.provider, publishName)
@@ -70,7 +72,7 @@ export function VerificationItem({
           </p>
         </div>
         <div className="flex shrink-0 gap-3">
-          {provider?.selfService && (
+          {provider?.selfService && mayChange && (
             <Button
               size="small"
               variant={due ? 'primary' : 'secondary'}
@@ -81,19 +83,21 @@ export function VerificationItem({
               Renew
             </Button>
           )}
-          <Button
-            size="small"
-            aria-label={`Remove the verification by ${label}`}
-            onClick={() => setRemoving(true)}
-          >
-            Remove
-          </Button>
+          {mayChange && (
+            <Button
+              size="small"
+              aria-label={`Remove the verification by ${label}`}
+              onClick={() => setRemoving(true)}
+            >
+              Remove
+            </Button>
+          )}
         </div>
       </div>
       {publishedName !== null && (
         <PublishedName provider={verification.provider} name={publishedName} />
       )}
-      {provider?.selfService && provider.verifiesName && (
+      {provider?.selfService && provider.verifiesName && mayChange && (
         <PublishNameField label={label} checked={publishName} onChange={setPublishName} renewal />
       )}
       <ErrorNote error={renew.error} />

@@ -1,7 +1,9 @@
 import type { Notification } from '@countersign/protocol'
 import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
+import { organisation } from '../../api/acting-for.ts'
 import { send } from '../../api/client.ts'
+import { useMay } from '../../api/use-may.ts'
 import { Button } from '../../components/button.tsx'
 import { DateTime } from '../../components/date-time.tsx'
 import { ErrorNote } from '../../components/error-note.tsx'
@@ -17,20 +19,27 @@ export function NotificationsPage() {
   const notifications = data?.pages.flatMap((page) => page.notifications) ?? []
   const markRead = useMarkRead()
   const readAll = useAction(() => markRead())
+  const may = useMay()
   return (
     <Page
       title="Notifications"
       lead={
         <>
-          Expiring proofs, and security events of your account.{' '}
-          <Link to="/account/notifications" className={LINK}>
-            Choose which are also sent by e-mail
-          </Link>
-          .
+          Expiring proofs, and security events of{' '}
+          {organisation === null ? 'your account' : 'the organisation'}.{' '}
+          {may('manager') && (
+            <>
+              <Link to="/account/notifications" className={LINK}>
+                {may('admin') ? 'Choose which are also sent by e-mail' : 'E-mail settings'}
+              </Link>
+              .
+            </>
+          )}
         </>
       }
       actions={
-        (data?.pages[0]?.unread ?? 0) > 0 && (
+        (data?.pages[0]?.unread ?? 0) > 0 &&
+        may('responder') && (
           <Button size="small" pending={readAll.pending} onClick={() => readAll.run()}>
             Mark all as read
           </Button>
@@ -80,6 +89,7 @@ function Item({
   const { id, title, text, link, createdAt, readAt } = notification
   const read = useAction(() => markRead(id))
   const isUnread = readAt === null
+  const may = useMay()
   return (
     <li
       className={`rounded-xl border bg-surface p-4 sm:p-5 ${isUnread ? 'border-accent border-l-4' : 'border-line'}`}
@@ -98,7 +108,7 @@ function Item({
             <span className="sr-only">: {title}</span>
           </Link>
         )}
-        {isUnread && (
+        {isUnread && may('responder') && (
           <button
             type="button"
             className={`cursor-pointer ${LINK}`}

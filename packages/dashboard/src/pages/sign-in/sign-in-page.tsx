@@ -2,6 +2,7 @@ import type { SessionState } from '@countersign/protocol'
 import { useQueryClient, useSuspenseQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useLocation, useRouter } from '@tanstack/react-router'
 import { useState } from 'react'
+import { loadPage } from '../../api/acting-for.ts'
 import { send } from '../../api/client.ts'
 import { passkeysUnavailableReason, signInWithPasskey } from '../../api/passkeys.ts'
 import { sessionQuery } from '../../api/queries.ts'
@@ -178,6 +179,9 @@ export function takeLinkToken(): string | null {
   return token
 }
 
+/** The pages of an organisation, which the router of a person's pages does not have. */
+const OF_ORGANISATION = /^\/dashboard\/o\//
+
 /** @returns called after signing in: clears cached data of a previous account and continues */
 export function useAfterSignIn(next: string | undefined): () => Promise<void> {
   const queries = useQueryClient()
@@ -185,6 +189,8 @@ export function useAfterSignIn(next: string | undefined): () => Promise<void> {
   return async () => {
     queries.clear()
     await queries.fetchQuery({ ...sessionQuery, staleTime: 0 })
-    router.history.push(safeReturnPath(next))
+    const path = safeReturnPath(next)
+    if (OF_ORGANISATION.test(path)) await loadPage(path)
+    router.history.push(path)
   }
 }

@@ -19,7 +19,7 @@ export interface DashboardDeps {
   readonly dir: string
 }
 
-/** Serves `/dashboard/…`: the single-page app under every path, and its assets, which have hashed names. */
+/** Serves `/dashboard/…`, also for each organisation: the single-page app under every path, and its assets, which have hashed names. */
 export async function serveDashboard(
   app: App,
   { baseUrl, serviceName, providers, dir }: DashboardDeps,
@@ -28,9 +28,17 @@ export async function serveDashboard(
   const page = join(dir, 'index.html')
   const html = existsSync(page) ? readFileSync(page, 'utf8') : null
   const { development } = providers
-  const filled = (isSignedIn: boolean) =>
-    html && fill(html, serviceName, { development, 'signed-in': isSignedIn })
-  const [signedIn, signedOut] = [filled(true), filled(false)]
+  const filled = (shown: Readonly<Record<string, boolean>>) =>
+    html && fill(html, serviceName, { development, ...shown })
+  const signedOut = filled({})
+  const ofPerson = filled({ 'signed-in': true })
+  const ofOrganisation = filled({ 'signed-in': true, organisation: true })
+  /** The page with the skeleton for a path. */
+  const pageAt = (path: string) => {
+    const organisation = ORGANISATION.exec(path)?.[1]
+    if (organisation !== undefined) return ofOrganisation?.replace('%ORGANISATION%', organisation)
+    return SIGNED_OUT.test(path) ? signedOut : ofPerson
+  }
   if (html !== null) {
     await app.register(fastifyStatic, {
       root: join(dir, 'assets'),
@@ -52,11 +60,13 @@ export async function serveDashboard(
       return reply
         .headers({ ...headers, 'cache-control': 'no-cache' })
         .type('text/html; charset=utf-8')
-        .send(SIGNED_OUT.test(request.url) ? signedOut : signedIn)
+        .send(pageAt(request.url))
     })
   }
 }
 
+/** The pages of an organisation, with its username. */
+const ORGANISATION = /^\/dashboard\/o\/([a-z0-9-]+)(?=[/?]|$)/
 const SIGNED_OUT = /^\/dashboard\/sign-(?:in|up)\b/
 
 /** Fills in the skeleton, which is seen until the scripts have loaded. @param shown the conditions that hold */

@@ -1,5 +1,7 @@
 import type { KeyChange } from '@countersign/protocol'
 import { useId, useState } from 'react'
+import { byOwner } from '../../../api/acting-for.ts'
+import { useMay } from '../../../api/use-may.ts'
 import { Button } from '../../../components/button.tsx'
 import { CopyButton } from '../../../components/copy-field.tsx'
 import { DateTime } from '../../../components/date-time.tsx'
@@ -12,8 +14,8 @@ import { ReportKeyDialog } from './report-key-dialog.tsx'
 export const CHANGE_TEXTS: Readonly<Record<KeyChange, string>> = {
   claim: 'Claim',
   rotation: 'Rotation by the agent',
-  recovery: 'Recovery by you',
-  contest: 'Contest by you',
+  recovery: `Recovery by ${byOwner}`,
+  contest: `Contest by ${byOwner}`,
 }
 
 /** All keys of an agent, newest first. */
@@ -33,6 +35,7 @@ export function KeyHistory({ keys }: { readonly keys: readonly Key[] }) {
 }
 
 function KeyItem({ item, isCurrent }: { readonly item: Key; readonly isCurrent: boolean }) {
+  const may = useMay()
   const [open, setOpen] = useState(false)
   const { sequence, keyThumbprint, from, until, state, changedBy } = item
   const heading = useId()
@@ -60,7 +63,7 @@ function KeyItem({ item, isCurrent }: { readonly item: Key; readonly isCurrent: 
         )}
         .
       </p>
-      {state !== 'compromised' && state !== 'lost' && (
+      {state !== 'compromised' && state !== 'lost' && may('responder') && (
         <Button
           variant="warning"
           size="small"

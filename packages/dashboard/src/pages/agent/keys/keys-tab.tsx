@@ -2,6 +2,7 @@ import type { AgentKeys, AgentStatus } from '@countersign/protocol'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { keysQuery } from '../../../agents/queries.ts'
+import { useMay } from '../../../api/use-may.ts'
 import { Button } from '../../../components/button.tsx'
 import { CopyField } from '../../../components/copy-field.tsx'
 import { DateTime } from '../../../components/date-time.tsx'
@@ -48,6 +49,7 @@ function LoadedKeys({ keys, pending, renouncing }: LoadedKeysProps) {
   const currentKey = keys.at(-1)
   const isRevoked = agent.status === 'revoked'
   const contestable = contestableKeys(keys, Date.now())
+  const may = useMay()
 
   return (
     <div className="flex max-w-3xl flex-col gap-8">
@@ -68,10 +70,10 @@ function LoadedKeys({ keys, pending, renouncing }: LoadedKeysProps) {
         />
       )}
       {currentKey && <CurrentKey currentKey={currentKey} status={agent.status} />}
-      {!isRevoked && isAny(contestable) && (
+      {!isRevoked && isAny(contestable) && may('responder') && (
         <ContestSection did={did} contestable={contestable} isRecovering={pending !== null} />
       )}
-      {!isRevoked && pending === null && renouncing === null && currentKey && (
+      {!isRevoked && pending === null && renouncing === null && currentKey && may('manager') && (
         <StartRecovery recovery={recovery} state={currentKey.state} />
       )}
       <KeyHistory keys={keys} />

@@ -1,6 +1,7 @@
 import type { AgentKeys } from '@countersign/protocol'
 import { useState } from 'react'
 import { useService } from '../../../agents/use-service.ts'
+import { useMay } from '../../../api/use-may.ts'
 import { Button } from '../../../components/button.tsx'
 import { CopyField } from '../../../components/copy-field.tsx'
 import { Countdown } from '../../../components/countdown.tsx'
@@ -34,6 +35,7 @@ interface PendingRecoveryProps {
 
 /** A recovery that has not taken effect: its state, the next step and what the owner can do. */
 export function PendingRecovery({ did, pending, recovery, isRenounced }: PendingRecoveryProps) {
+  const may = useMay()
   const [cancelling, setCancelling] = useState(false)
   const reissue = useAction(recovery.reissueToken)
   const token = currentToken(recovery, pending)
@@ -69,18 +71,20 @@ export function PendingRecovery({ did, pending, recovery, isRenounced }: Pending
           </p>
         </Note>
       )}
-      <div className="flex flex-wrap items-center gap-3">
-        <Button
-          variant={isTokenValid || pending.effectiveAt !== null ? 'secondary' : 'primary'}
-          pending={reissue.pending}
-          onClick={() => reissue.run()}
-        >
-          Create a fresh token
-        </Button>
-        <Button variant="warning" onClick={() => setCancelling(true)}>
-          Cancel the recovery …
-        </Button>
-      </div>
+      {may('manager') && (
+        <div className="flex flex-wrap items-center gap-3">
+          <Button
+            variant={isTokenValid || pending.effectiveAt !== null ? 'secondary' : 'primary'}
+            pending={reissue.pending}
+            onClick={() => reissue.run()}
+          >
+            Create a fresh token
+          </Button>
+          <Button variant="warning" onClick={() => setCancelling(true)}>
+            Cancel the recovery …
+          </Button>
+        </div>
+      )}
       <ErrorNote error={reissue.error} />
       <p className="max-w-2xl text-pretty text-soft text-sm">
         A fresh token invalidates the one before it. Redeeming it replaces the new key and starts

@@ -1,5 +1,6 @@
 import type { AgentKeys } from '@countersign/protocol'
 import { useState } from 'react'
+import { useMay } from '../../../api/use-may.ts'
 import { Button } from '../../../components/button.tsx'
 import { DateTime } from '../../../components/date-time.tsx'
 import { Note } from '../../../components/error-note.tsx'
@@ -24,6 +25,7 @@ export function RenouncedSection({
   recovery,
 }: RenouncedSectionProps) {
   const [dialog, setDialog] = useState<'recover' | 'report' | null>(null)
+  const may = useMay()
   const close = () => setDialog(null)
   const end = <DateTime at={renouncing.finalAt} as="minute" />
   return (
@@ -44,14 +46,16 @@ export function RenouncedSection({
         )}
       </Note>
       <div className="flex flex-wrap items-center gap-3">
-        {pending === null && (
+        {pending === null && may('manager') && (
           <Button variant="primary" onClick={() => setDialog('recover')}>
             Recover with a new key …
           </Button>
         )}
-        <Button variant="warning" onClick={() => setDialog('report')}>
-          Report as stolen …
-        </Button>
+        {may('responder') && (
+          <Button variant="warning" onClick={() => setDialog('report')}>
+            Report as stolen …
+          </Button>
+        )}
       </div>
       <p className="max-w-2xl text-pretty text-soft text-sm">
         A report burns the key and stops the revocation. Without a report, other owners can claim

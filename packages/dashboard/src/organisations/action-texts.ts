@@ -1,0 +1,55 @@
+/** What a member did, by the `operationId` of the request. A test compares it with the operations that change something. */
+const TEXTS: Readonly<Record<string, string>> = {
+  suspendAgent: 'suspended an agent',
+  reactivateAgent: 'reactivated an agent',
+  revokeAgent: 'revoked an agent',
+  changeStatuses: 'changed the status of several agents',
+  contestKeys: 'contested the rotation of a key',
+  reportOwnKey: 'reported a key as stolen',
+  endOwnDelegations: 'ended all delegations of an agent',
+  endOwnDelegationGroup: 'ended a group of delegations',
+  readNotifications: 'marked notifications as read',
+  revokeApiKey: 'revoked an API key',
+
+  issueToken: 'created a claim token',
+  issueTokens: 'created several claim tokens',
+  editAgent: 'changed an agent',
+  setAvatar: 'set the picture of an agent',
+  removeAvatar: 'removed the picture of an agent',
+  allowDelegation: 'changed how far an agent may delegate',
+  addChannel: 'added a channel',
+  checkChannel: 'checked a channel',
+  renewChannel: 'renewed a channel',
+  removeChannel: 'removed a channel',
+  signAgentCard: 'had an agent card signed',
+  createGrantIssuer: 'created a grant issuer',
+  assignGrantIssuer: 'changed the grant issuer of an agent',
+  createWebhook: 'created a webhook endpoint',
+  changeWebhook: 'changed a webhook endpoint',
+  deleteWebhook: 'deleted a webhook endpoint',
+  rotateWebhookSecret: 'rotated the secret of a webhook endpoint',
+  testWebhook: 'tested a webhook endpoint',
+  redeliverWebhook: 'sent a webhook again',
+  createApiKey: 'created an API key',
+  startRecovery: 'started the recovery of a key',
+  cancelRecovery: 'cancelled the recovery of a key',
+  reissueRecoveryToken: 'created a fresh recovery token',
+
+  editAccount: 'changed the name or username of the organisation',
+  deleteAccount: 'deleted the organisation',
+  revokeAllAgents: 'revoked all agents',
+  deleteGrantIssuer: 'deleted a grant issuer',
+  addEmailAddress: 'added an e-mail address',
+  resendEmailLink: 'sent another link to an e-mail address',
+  removeEmailAddress: 'removed an e-mail address',
+  setEmailPreference: 'changed which notifications are sent by e-mail',
+  beginVerification: 'started an identity verification',
+  completeVerification: 'completed an identity verification',
+  removeVerification: 'removed an identity verification',
+  withdrawVerifiedName: 'stopped publishing the verified name',
+}
+
+/** The end of a sentence that begins with the member. */
+export function actionText(operation: string): string {
+  return TEXTS[operation] ?? `used the operation ${operation}`
+}
