@@ -121,7 +121,7 @@ test(
     page.on('request', (request) => {
       const url = new URL(request.url())
       const isByScript = ['fetch', 'eventsource'].includes(request.resourceType())
-    if (isByScript && url.pathname.startsWith('/api/')) asked.push(url)
+      if (isByScript && url.pathname.startsWith('/api/')) asked.push(url)
     })
     for (const path of [
       'agents',
@@ -136,7 +136,7 @@ test(
       await untilHeading(page, /./)
       await strip(page).getByText('@acme').waitFor()
     }
-      assert.ok(asked.length > 15, `${asked.length} requests`)
+    assert.ok(asked.length > 15, `${asked.length} requests`)
     assert.ok(asked.some(({ pathname }) => pathname === '/api/account/stream'))
     for (const { pathname, searchParams } of asked) {
       const named = searchParams.get('organisation')

@@ -69,6 +69,10 @@ const SENTENCES: Readonly<
       ? 'New recovery codes were created. The old ones no longer work.'
       : `${signInMethod(payload)} added.`,
   'owner.sign_in_method_removed': (payload) => `${signInMethod(payload)} removed.`,
+  'owner.joined': ({ organisation, role }) =>
+    `You became a member of the organisation @${organisation}, with the role ${role}.`,
+  'owner.left': ({ organisation, reason }) =>
+    `You are no longer a member of the organisation @${organisation}${LEFT[String(reason)] ?? ''}.`,
   'owner.webhook_created': (payload) =>
     `Webhook endpoint at ${payload.host} added${byKey(payload)}.`,
   'owner.webhook_changed': (payload) =>
@@ -138,12 +142,21 @@ const REMOVED: Readonly<Record<string, string>> = {
   'proven-by-another': ': another owner verified it',
 }
 
+const LEFT: Readonly<Record<string, string>> = {
+  removed: ': an admin removed you',
+  left: ': you left',
+  scim: ': its directory deactivated you',
+  no_group: ': none of your groups has a role',
+  operator: ': the operator removed you',
+}
+
 const CANCELLED: Readonly<Record<string, string>> = {
   owner: `: ${byOwner} cancelled it`,
   rotated: ': the agent replaced its key itself',
   contested: `: ${byOwner} contested a rotation`,
   revoked: ': the certificate was revoked',
   key_compromised: ': its new key was reported as compromised',
+  member_left: ': the member who started it left the organisation',
   key_taken: ': its new key was claimed by another agent meanwhile',
 }
 

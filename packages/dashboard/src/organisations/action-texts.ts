@@ -35,6 +35,11 @@ const TEXTS: Readonly<Record<string, string>> = {
   cancelRecovery: 'cancelled the recovery of a key',
   reissueRecoveryToken: 'created a fresh recovery token',
 
+  changeMember: 'changed the role of a member',
+  removeMember: 'removed a member, or left',
+  createInvitation: 'invited somebody',
+  withdrawInvitation: 'withdrew an invitation',
+  acceptInvitation: 'accepted an invitation',
   editAccount: 'changed the name or username of the organisation',
   deleteAccount: 'deleted the organisation',
   revokeAllAgents: 'revoked all agents',

@@ -79,7 +79,7 @@ function Item({ invitation }: ItemProps) {
         </div>
         <Button
           size="small"
-          aria-label={`Withdraw the invitation of ${target}`}
+          aria-label={`Withdraw: ${target}`}
           pending={withdraw.pending}
           onClick={withdraw.run}
         >

@@ -47,7 +47,7 @@ export function MemberItem({ member }: MemberItemProps) {
           {may('admin') && (
             <Button
               size="small"
-              aria-label={`Change the role of ${displayName}`}
+              aria-label={`Change role: ${displayName}`}
               onClick={() => setDialog('role')}
             >
               Change role
@@ -56,7 +56,7 @@ export function MemberItem({ member }: MemberItemProps) {
           <Button
             size="small"
             variant="warning"
-            aria-label={you ? 'Leave the organisation' : `Remove ${displayName}`}
+            aria-label={you ? undefined : `Remove …: ${displayName}`}
             onClick={() => setDialog('end')}
           >
             {you ? 'Leave …' : 'Remove …'}

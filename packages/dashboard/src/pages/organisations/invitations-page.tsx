@@ -113,14 +113,14 @@ function Item({ invitation }: { readonly invitation: Invitation }) {
         <Button
           variant="primary"
           pending={accept.pending}
-          aria-label={`Accept the invitation of @${organisation.username} as ${ROLE_NAMES[role]}`}
+          aria-label={`Accept as ${ROLE_NAMES[role]}: @${organisation.username}`}
           onClick={accept.run}
         >
           Accept as {ROLE_NAMES[role]}
         </Button>
         <Button
           pending={decline.pending}
-          aria-label={`Decline the invitation of @${organisation.username}`}
+          aria-label={`Decline: @${organisation.username}`}
           onClick={decline.run}
         >
           Decline

@@ -28,6 +28,21 @@ test('every dashboard path serves one page, with a policy without inline code', 
   }
 })
 
+test('before its scripts arrive, a page of an organisation names it, and no other page does', async (t) => {
+  const service = await startTestService(t)
+  for (const path of ['/dashboard/o/acme', '/dashboard/o/acme/agents', '/dashboard/o/acme?x=1']) {
+    assert.match((await ask(service, path)).text, /Acting for @acme</, path)
+  }
+  for (const path of [
+    '/dashboard',
+    '/dashboard/sign-in',
+    '/dashboard/o/',
+    '/dashboard/o/%3Cb%3E',
+  ]) {
+    assert.doesNotMatch((await ask(service, path)).text, /Acting for|%ORGANISATION%/, path)
+  }
+})
+
 test('assets are compressed and immutable; one of an older build gets 404', async (t) => {
   const service = await startTestService(t)
   const script = readdirSync(ASSETS).find((each) => each.endsWith('.js')) as string
