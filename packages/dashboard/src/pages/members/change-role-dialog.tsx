@@ -60,14 +60,15 @@ export function ChangeRoleDialog({ member, onClose }: ChangeRoleDialogProps) {
       {isLower && (
         <Note tone="warn">
           <p>
-            What the lower role does not allow ends at once, such as API keys and claim tokens.
+            What the lower role does not allow ends at once. API keys stay, as far as the role
+            allows them.
             {you && ' Only another admin can give you the role again.'}
           </p>
         </Note>
       )}
       {source === 'sso' && (
         <Note>
-          <p>The next sign-in at the identity provider sets the role again.</p>
+          <p>From then on, sign-ins at the identity provider no longer change this role.</p>
         </Note>
       )}
     </ConfirmDialog>

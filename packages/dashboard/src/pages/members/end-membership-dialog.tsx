@@ -7,7 +7,7 @@ import { ConfirmDialog } from '../../components/dialog.tsx'
 import { useRecentSignIn } from '../../components/recent-sign-in.tsx'
 import { MEMBERS_PATH, membersQuery } from '../../organisations/queries.ts'
 import { EndedDialog } from './ended-dialog.tsx'
-import { agentCount } from './member-item.tsx'
+import { agentCount } from './ended-texts.ts'
 
 interface EndMembershipDialogProps {
   readonly member: Members['members'][number]

@@ -26,3 +26,7 @@ function sentence(count: number, one: string, many: string): string | null {
   if (count === 0) return null
   return count === 1 ? one : `${count.toLocaleString('en')} ${many}`
 }
+
+export function agentCount(count: number): string {
+  return count === 1 ? '1 agent' : `${count.toLocaleString('en')} agents`
+}

@@ -6,6 +6,7 @@ import { DateTime } from '../../components/date-time.tsx'
 import { RoleMark } from '../../organisations/role-mark.tsx'
 import { ChangeRoleDialog } from './change-role-dialog.tsx'
 import { EndMembershipDialog } from './end-membership-dialog.tsx'
+import { agentCount } from './ended-texts.ts'
 
 interface MemberItemProps {
   readonly member: Members['members'][number]
@@ -44,7 +45,8 @@ export function MemberItem({ member }: MemberItemProps) {
       </div>
       {(may('admin') || you) && (
         <div className="flex shrink-0 flex-wrap gap-3">
-          {may('admin') && (
+          {/* The identity provider of the organisation sets the roles of its own accounts. */}
+          {may('admin') && username !== undefined && (
             <Button
               size="small"
               aria-label={`Change role: ${displayName}`}
@@ -75,8 +77,4 @@ function remarks({ source, emergency, responsibleFor }: MemberItemProps['member'
     ...(source === 'sso' ? ['Each sign-in at the identity provider sets the role.'] : []),
     ...(emergency ? ['Emergency admin: signs in with a passkey of their own.'] : []),
   ]
-}
-
-export function agentCount(count: number): string {
-  return count === 1 ? '1 agent' : `${count} agents`
 }
