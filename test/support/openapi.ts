@@ -133,7 +133,7 @@ export class OpenApi {
     assertHeaders(`${operationId} ${status}`, response, answer)
     if (method === 'HEAD') assert.equal(answer.text, '', 'a HEAD request has no body in its answer')
     else this.#assertBody(`${operationId} ${status}`, response, answer)
-    const code = /^\{"error":\{"code":"(\w+)"/.exec(answer.text)?.[1]
+    const code = /^\{(?:"schemas":\["urn:.*,)?"error":\{"code":"(\w+)"/.exec(answer.text)?.[1]
     if (code !== undefined) {
       assert.ok(operation['x-errors']?.includes(code), `${operationId} says nothing of ${code}`)
     }

@@ -157,6 +157,28 @@ export const API_RESOURCES: readonly ApiResource[] = [
     ],
   },
   {
+    name: 'scim-tokens',
+    title: 'SCIM tokens of an organisation',
+    tag: 'owner',
+    operations: ['listScimTokens', 'createScimToken', 'endScimToken'],
+  },
+  {
+    name: 'scim',
+    title: 'SCIM 2.0 for identity providers',
+    tag: 'scim',
+    operations: [
+      'scimConfig',
+      'scimResourceTypes',
+      'scimSchemas',
+      'listScimUsers',
+      'createScimUser',
+      'readScimUser',
+      'replaceScimUser',
+      'changeScimUser',
+      'removeScimUser',
+    ],
+  },
+  {
     name: 'claim-tokens',
     title: 'Claim tokens',
     tag: 'owner',

@@ -28,6 +28,7 @@ export function curlExample(
     ...headers.map((each) => `-H ${quoted(`${headerName(naming, each.name)}: ${textOf(each)}`)}`),
     ...signatureOf(sent?.headers ?? {}),
     ...(tags.includes('owner') ? credentialOf(operation) : []),
+    ...(tags.includes('scim') ? ['-H "Authorization: Bearer $SCIM_TOKEN"'] : []),
     ...bodyOf(requestBody, sent),
     ...resultOf(operation),
   ]

@@ -40,6 +40,7 @@ export async function collectOpenApi(features: Features): Promise<ApiDocument> {
         { name: 'oauth', description: 'OAuth authorization servers' },
         { name: 'learn', description: 'Documentation for agents' },
         { name: 'owner', description: 'Owner API' },
+        { name: 'scim', description: 'SCIM 2.0, for identity providers' },
         { name: 'operate', description: 'Operator endpoints' },
       ],
     },

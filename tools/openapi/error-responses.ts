@@ -1,4 +1,5 @@
-import { ERROR_STATUS, type ErrorCode } from '@countersign/protocol'
+import { ERROR_STATUS, type ErrorCode, type ErrorEnvelope, SCIM_TYPE } from '@countersign/protocol'
+import { scimErrorBody } from '../../packages/server/src/http/scim-errors.ts'
 import { ifLimited } from '../../packages/server/src/pages/docs/deployment-names.ts'
 import type { RecordedExamples } from './examples/examples.ts'
 import { type Content, isRecord, mapMembers, type Operation } from './openapi-types.ts'
@@ -40,7 +41,8 @@ export class ErrorResponses {
 
   #share(codes: readonly ErrorCode[], content: Content): string {
     const page = 'text/html' in content ? 'OrPage' : ''
-    const name = codes.map(pascal).join('Or') + page
+    const scim = SCIM_TYPE in content ? 'InScim' : ''
+    const name = codes.map(pascal).join('Or') + page + scim
     this.shared[name] ??= {
       description: codes.map((code) => `\`${code}\`: ${MEANINGS[code]}`).join('. '),
       headers: headersOf(codes),
@@ -51,14 +53,19 @@ export class ErrorResponses {
 
   /** A page for browsers, and the envelope with an example for each code. */
   #content(content: Content, codes: readonly ErrorCode[]): Content {
-    const examples = Object.fromEntries(
-      codes.map((code) => [code, { value: this.#examples.error(code) }]),
-    )
+    const examplesIn = (type: string) =>
+      Object.fromEntries(codes.map((code) => [code, { value: this.#example(code, type) }]))
     return mapMembers(content, (media, type) =>
       type.endsWith('json') && isRecord(media)
-        ? { ...media, examples }
+        ? { ...media, examples: examplesIn(type) }
         : { ...(media as object), example: '<!doctype html><title>…</title>' },
     ) as Content
+  }
+
+  #example(code: ErrorCode, type: string): unknown {
+    const example = this.#examples.error(code)
+    if (type !== SCIM_TYPE) return example
+    return scimErrorBody(ERROR_STATUS[code], example as ErrorEnvelope)
   }
 }
 

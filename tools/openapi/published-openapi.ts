@@ -68,7 +68,6 @@ export function publishOpenApi(collected: ApiDocument): ApiDocument {
 
 function publishOperation(operation: Operation, path: string, shared: Shared) {
   const { operationId, requestBody, responses, tags = [], 'x-limits': _, ...rest } = operation
-  const isCallback = '303' in responses
   const isOwners = tags.includes('owner') && needsSession(operation)
   const sent = shared.examples.request(operationId)?.body
   const body = requestBody && {
@@ -84,7 +83,7 @@ function publishOperation(operation: Operation, path: string, shared: Shared) {
     ...rest,
     operationId,
     tags,
-    security: isOwners ? ownerSecurity(operation) : isCallback ? [{ flow: [] }] : [],
+    security: isOwners ? ownerSecurity(operation) : otherSecurity(operation),
     parameters: parametersOf(operation, path, shared.examples),
     ...(body && { requestBody: body }),
     responses: shared.errors.of({ ...operation, responses: answers }),
@@ -93,6 +92,11 @@ function publishOperation(operation: Operation, path: string, shared: Shared) {
 
 function ownerSecurity({ 'x-api-key-scope': scope }: Operation) {
   return scope === undefined ? [{ session: [] }] : [{ session: [] }, { apiKey: [scope] }]
+}
+
+function otherSecurity({ tags = [], responses }: Operation) {
+  if (tags.includes('scim')) return [{ scimToken: [] }]
+  return '303' in responses ? [{ flow: [] }] : []
 }
 
 function parametersOf(operation: Operation, path: string, examples: RecordedExamples): Parameter[] {
@@ -183,6 +187,11 @@ const SECURITY_SCHEMES = {
     type: 'http',
     scheme: 'bearer',
     description: 'An API key of an owner with the scope that the operation names.',
+  },
+  scimToken: {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'A SCIM token of an organisation.',
   },
   flow: {
     type: 'apiKey',

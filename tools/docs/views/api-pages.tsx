@@ -137,6 +137,11 @@ export function apiResourcePage(context: PageContext, map: DocsMap, page: ApiPag
             <code>cookies.txt</code>.
           </p>
         )}
+        {tag === 'scim' && (
+          <p>
+            Use a <a href={`${PATH}/scim-tokens`}>SCIM token</a>, here in <code>$SCIM_TOKEN</code>.
+          </p>
+        )}
         {operations.map((operation) => (
           <Operation key={operation.id} operation={operation} />
         ))}

@@ -70,7 +70,7 @@ function withStandIns(text: string): string {
     .replaceAll('https://id.example', STAND_IN.baseUrl)
     .replaceAll('id.example', new URL(STAND_IN.baseUrl).host)
     .replaceAll(
-      /(?<![A-Za-z0-9+])svc(?=:agent:|-key-|-verify-|-recover-|-challenge|\/agent\/|Did)/g,
+      /(?<![A-Za-z0-9+])svc(?=:agent:|-key-|-verify-|-recover-|-scim-|-challenge|\/agent\/|Did)/g,
       () => STAND_IN.shortName,
     )
     .replaceAll('"shortName": "svc"', `"shortName": "${STAND_IN.shortName}"`)
@@ -111,5 +111,7 @@ const PARAMETERS: Readonly<Record<string, string>> = {
   limit: '20',
   file: 'countersign-sdk-0.1.0.tgz',
   search: 'travel',
+  startIndex: '1',
+  count: '100',
   originHash: '0'.repeat(64),
 }

@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto'
+import { SCIM_TYPE, SCIM_URNS } from '@countersign/protocol'
 import { issueSignInLink } from '../../../packages/server/src/accounts/owners/sign-in-link.ts'
+import { connectSso } from '../../../test/support/scim.ts'
 import { EXAMPLE_URL } from './example-service.ts'
 import { signInAgain } from './record-accounts.ts'
 import type { Recorder } from './recorder.ts'
@@ -72,4 +74,52 @@ async function another({ service, anyone }: World, username: string): Promise<Re
   const browser = anyone.another()
   await browser.send('POST', '/api/sign-in/link', { body: { token: url.split('#link=')[1] } })
   return browser
+}
+
+/** The identity provider of Ada's organisation manages its users. */
+export async function recordScim({ ada, anyone, service }: World): Promise<void> {
+  await connectSso(service.operator.db, 'acme')
+  const tokens = '/api/account/scim-tokens'
+  const token = await ada.record<{ id: string; secret: string }>(
+    'createScimToken',
+    'POST',
+    `${tokens}?organisation=acme`,
+    { status: 201 },
+  )
+  const headers = { authorization: `Bearer ${token.secret}` }
+  await anyone.record('scimConfig', 'GET', '/scim/v2/ServiceProviderConfig', { headers })
+  await anyone.record('scimResourceTypes', 'GET', '/scim/v2/ResourceTypes', { headers })
+  await anyone.record('scimSchemas', 'GET', '/scim/v2/Schemas', { headers })
+  const user = {
+    schemas: [SCIM_URNS.user],
+    userName: 'grace@example.com',
+    externalId: '9f2c1c6e-5d0a-4b8e-9a51-0c6f3b7e2d14',
+    displayName: 'Grace Hopper',
+    active: true,
+  }
+  const sent = { ...headers, 'content-type': SCIM_TYPE }
+  const { id } = await anyone.record<{ id: string }>('createScimUser', 'POST', '/scim/v2/Users', {
+    headers: sent,
+    body: user,
+    status: 201,
+  })
+  const filter = encodeURIComponent('userName eq "grace@example.com"')
+  await anyone.record('listScimUsers', 'GET', `/scim/v2/Users?filter=${filter}`, { headers })
+  const url = `/scim/v2/Users/${id}`
+  await anyone.record('readScimUser', 'GET', url, { headers })
+  await anyone.record('replaceScimUser', 'PUT', url, {
+    headers: sent,
+    body: { ...user, displayName: 'Rear Admiral Grace Hopper' },
+  })
+  await anyone.record('changeScimUser', 'PATCH', url, {
+    headers: sent,
+    body: {
+      schemas: [SCIM_URNS.patch],
+      Operations: [{ op: 'replace', path: 'active', value: false }],
+    },
+  })
+  await anyone.record('removeScimUser', 'DELETE', url, { headers, status: 204 })
+  await ada.record('listScimTokens', 'GET', `${tokens}?organisation=acme`)
+  const end = `${tokens}/${token.id}?organisation=acme`
+  await ada.record('endScimToken', 'DELETE', end, { status: 204 })
 }

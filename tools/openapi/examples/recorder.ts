@@ -119,7 +119,8 @@ export class Recorder {
     if (response.status !== status)
       throw new Error(`${method} ${target}: ${response.status} ${JSON.stringify(answer)}`)
     this.#keepCookies(response.headers)
-    const sent = { ...type, ...headers }
+    const { authorization: _, ...shown } = headers
+    const sent = { ...type, ...shown }
     return {
       request: {
         target,

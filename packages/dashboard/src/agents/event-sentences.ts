@@ -82,6 +82,8 @@ const SENTENCES: Readonly<
   'owner.grant_issuer_deleted': ({ name }) => `Grant issuer “${name}” deleted.`,
   'owner.grant_issuer_assigned': ({ agent }) => `${agent} was assigned to a grant issuer.`,
   'owner.grant_issuer_unassigned': ({ agent }) => `${agent} gets no more grants.`,
+  'owner.scim_token_created': () => 'SCIM token created.',
+  'owner.scim_token_ended': () => 'SCIM token ended.',
   'owner.grant_first_issued': ({ agent, audience }) =>
     `${agent} got its first grant for the authorization server ${audience}.`,
   'owner.api_key_created': (payload) => `API key created.${scopesClause(payload)}`,

@@ -17,6 +17,8 @@ type AccountActivityType =
   | 'owner.grant_issuer_deleted'
   | 'owner.grant_issuer_assigned'
   | 'owner.grant_issuer_unassigned'
+  | 'owner.scim_token_created'
+  | 'owner.scim_token_ended'
   /** An account became a member of an organisation. */
   | 'owner.joined'
   /** An account is no longer a member of an organisation. */

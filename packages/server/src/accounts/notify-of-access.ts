@@ -32,6 +32,10 @@ export type NewAccess =
       readonly grantIssuer: string
       readonly name: string
     }
+  | {
+      readonly type: 'owner.scim_token_created'
+      readonly scimToken: string
+    }
 
 /**
  * Notifies an owner of new access, and records it as an activity, in the transaction of the change.

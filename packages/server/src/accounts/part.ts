@@ -9,6 +9,9 @@ import { invitationRoutes } from './organisations/invitation-routes.ts'
 import type { InvitationDeps } from './organisations/invitations.ts'
 import type { MembersDeps } from './organisations/members.ts'
 import { organisationRoutes } from './organisations/organisation-routes.ts'
+import { ScimRequests } from './organisations/scim/scim-requests.ts'
+import { scimRoutes } from './organisations/scim/scim-routes.ts'
+import { scimTokenRoutes } from './organisations/scim/scim-token-routes.ts'
 import { accountRoutes } from './owners/account-routes.ts'
 import { apiKeyRoutes } from './owners/api-key-routes.ts'
 import type { KeyRemains } from './owners/api-keys.ts'
@@ -26,8 +29,12 @@ export function openAccounts(
     MembersDeps &
     Pick<InvitationDeps, 'rateLimiter'>,
 ): OwnersPart {
+  const scimRequests = new ScimRequests()
   return {
-    routes: (app) => providerWebhookRoute(app, deps),
+    async routes(app) {
+      await providerWebhookRoute(app, deps)
+      await scimRoutes(app, deps, scimRequests)
+    },
     ownerRoutes(app, owners) {
       const context = { ...owners, deps }
       signInRoutes(app, context)
@@ -35,9 +42,11 @@ export function openAccounts(
       apiKeyRoutes(app, context)
       identityRoutes(app, context)
       organisationRoutes(app, context)
+      scimTokenRoutes(app, context)
       const mailDelivery = deps.settings.mail?.kind ?? null
       invitationRoutes(app, { ...owners, deps: { ...deps, mailDelivery } })
     },
+    gauges: (metrics) => scimRequests.register(metrics),
     jobs: {
       [EXPIRE_VERIFICATION]: expireVerification,
       [FREE_USERNAMES]: freeUsernames,

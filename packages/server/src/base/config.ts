@@ -51,6 +51,8 @@ const RATE_LIMITS = {
   directories: '30/m',
   witness: '600/m',
   invitations: '20/d',
+  scim: '1200/m',
+  'failed-scim': '20/m',
 } as const
 const HOUR_MS = 60 * 60 * 1000
 const MAX_RECOVERY_DELAY_MS = 14 * 24 * 60 * 60 * 1000

@@ -3,11 +3,13 @@ import {
   ERROR_STATUS,
   type ErrorCode,
   type ErrorEnvelope,
+  type ScimErrorType,
 } from '@countersign/protocol'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { EXPOSED_HEADERS_ON_ERROR } from './cors.ts'
 import { toCodedError } from './errors.ts'
 import { pageHeaders } from './page-headers.ts'
+import { isScim, SCIM_JSON, ScimError, scimErrorBody } from './scim-errors.ts'
 import { wantsPage } from './wants-page.ts'
 
 /** The content of the error page. */
@@ -52,7 +54,8 @@ export function registerErrorHandlers(app: FastifyInstance, page: FailurePage): 
     const { code, message, retryAfterSeconds, location } = translate(error, request)
     if (retryAfterSeconds != null) setRetryAfter(reply, retryAfterSeconds)
     if (location != null) reply.header('location', location)
-    sendError(page, request, reply, code, message)
+    const scimType = error instanceof ScimError ? error.scimType : undefined
+    sendError(page, request, reply, code, message, scimType)
   })
   app.setNotFoundHandler((request, reply) => {
     sendError(page, request, reply, 'NOT_FOUND', NOT_FOUND_MESSAGE)
@@ -77,8 +80,14 @@ function sendError(
   reply: FastifyReply,
   code: ErrorCode,
   message: string,
+  scimType?: ScimErrorType,
 ): void {
   const { status, body } = errorResponse(code, message, request.id)
+  if (isScim(request.url)) {
+    reply.code(status).header('cache-control', 'no-store').type(SCIM_JSON)
+    reply.serializer(JSON.stringify).send(scimErrorBody(status, body, scimType))
+    return
+  }
   const render = wantsPage(request) ? page.render : null
   reply
     .code(status)

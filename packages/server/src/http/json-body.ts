@@ -15,8 +15,13 @@ declare module 'fastify' {
 export function parseJsonStrictly(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
   app.decorateRequest('rawBody', null)
+  acceptJson(app, 'application/json')
+}
+
+/** Accepts JSON of a media type in a scope, parsed like that of `parseJsonStrictly`. */
+export function acceptJson(app: FastifyInstance, type: string): void {
   app.addContentTypeParser(
-    'application/json',
+    type,
     { parseAs: 'buffer' },
     async (request: FastifyRequest, body: Buffer) => {
       const { headers } = request

@@ -2,7 +2,7 @@ import { errorSchema } from '@countersign/protocol'
 import type { FastifyRequest } from 'fastify'
 import Negotiator from 'negotiator'
 
-const API_PATHS = /^\/(api|log|webhooks|healthz|readyz|openapi\.json)(?![\w-])/
+const API_PATHS = /^\/(api|scim|log|webhooks|healthz|readyz|openapi\.json)(?![\w-])/
 
 /** API URLs are never answered with an HTML page. */
 function isApi(url: string): boolean {

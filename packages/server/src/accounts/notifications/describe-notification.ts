@@ -2,6 +2,7 @@ import { describeBrowser, type NotificationKind } from '@countersign/protocol'
 import { didOfAgent, type Site } from '../../base/site.ts'
 import type { NotificationRow } from '../../database/schema/notification-rows.ts'
 import { providerLabel } from '../identity-of-owner.ts'
+import { describeAccess } from './describe-access.ts'
 import { describeInvitation, describeMemberChange } from './describe-members.ts'
 import { day, minute, type NotificationText, selfDeclared } from './notification-text.ts'
 import type { NotificationDetails } from './notify-owner.ts'
@@ -133,7 +134,7 @@ const TEXTS: Readonly<Record<NotificationKind, Describe>> = {
     link: '/dashboard/account/developers',
   }),
   access_changed: (details) => {
-    const { title, text, link } = accessOf(details)
+    const { title, text, link } = describeAccess(details)
     const by =
       typeof details.apiKey === 'string'
         ? 'An API key did this.'
@@ -181,28 +182,6 @@ function describeStatus(
 
 const IF_NOT_YOU =
   ' If this was not you, end all other sessions, remove sign-in methods, API keys, webhooks and grant issuers that you do not know, and create new recovery codes.'
-
-function accessOf({ change, webhook, host, name }: NotificationDetails): NotificationText {
-  if (change === 'owner.grant_issuer_created') {
-    return {
-      title: 'A grant issuer was created for your account',
-      text: `Its name is ${selfDeclared(String(name))}. It can sign grants, with which your agents get access tokens.`,
-      link: '/dashboard/grant-issuers',
-    }
-  }
-  const link = `/dashboard/webhooks/${webhook}`
-  return change === 'owner.webhook_created'
-    ? {
-        title: `A webhook endpoint at ${host} was added to your account`,
-        text: 'It gets the events of your agents.',
-        link,
-      }
-    : {
-        title: `A webhook endpoint of yours was moved to ${host}`,
-        text: 'It gets the events of your agents there.',
-        link,
-      }
-}
 
 const KEY_CHANGED = ['key changed', 'See its key history.'] as const
 

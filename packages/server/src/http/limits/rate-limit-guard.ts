@@ -46,9 +46,9 @@ function limitRoute(
   context: RuleContext,
   rules: readonly RateLimitRule[],
 ): void {
-  const failures = rules.filter(({ limit }) => limit.counts === 'failures')
+  const failures = rules.filter(({ limit }) => limit.failures !== null)
   if (failures.length > 0) limitFailures(route, context, failures)
-  const beforeBody = rules.filter(({ limit }) => limit.by !== 'token')
+  const beforeBody = rules.filter(({ limit }) => limit.by !== 'token' && !limit.sparesSuccess)
   // The claim token is in the body.
   const afterBody = rules.filter(({ limit }) => limit.by === 'token')
   const check = (some: readonly RateLimitRule[]) => async (request: FastifyRequest) => {
@@ -75,7 +75,7 @@ async function assertWithinLimit(
   const { rateLimiter } = context
   const { limit, rate } = rule
   // Whether this request fails is not known yet: only read the quota of failures.
-  const state = await (limit.counts === 'failures'
+  const state = await (limit.failures !== null
     ? rateLimiter.peek(limit, rate, client)
     : rateLimiter.take(limit, rate, client))
   const error = applyState(context, rule, request, state)
@@ -101,7 +101,9 @@ function limitFailures(
 ): void {
   const begin = async (request: FastifyRequest) => {
     request.attempts = []
-    for (const rule of rules) await beginAttempt(context, rule, request, request.attempts)
+    for (const rule of rules) {
+      if (!rule.limit.sparesSuccess) await beginAttempt(context, rule, request, request.attempts)
+    }
   }
   // Before the concurrency limiter: a request that waits for its attempt must not hold a slot.
   route.preHandler = [begin as never, ...hooksOf(route.preHandler)]
@@ -152,13 +154,8 @@ async function countFailure(
   return limited
 }
 
-/**
- * Whether a claim failed in a way that counts: a wrong signature, or an unknown token. Unknown tokens are not counted by
- * token: anyone can invent a new one for each request.
- */
-function isFailure({ by }: RateLimit, error: unknown): boolean {
-  if (!(error instanceof CodedError)) return false
-  return error.code === 'INVALID_SIGNATURE' || (error.code === 'NOT_FOUND' && by !== 'token')
+function isFailure({ failures }: RateLimit, error: unknown): boolean {
+  return error instanceof CodedError && failures?.includes(error.code) === true
 }
 
 declare module 'fastify' {
@@ -182,7 +179,7 @@ interface RuleContext {
 }
 
 /**
- * Whose quota a request counts against: the address, session token or API key, or claim token.
+ * Whose quota a request counts against: the address, session token or API key, claim token, or SCIM token.
  * @returns null if the request has none of that kind; the handler rejects it for that reason
  */
 function clientOf(
@@ -193,6 +190,7 @@ function clientOf(
   // Counted by the handler, which knows for whom the request acts.
   if (limit.by === 'organisation') return null
   if (limit.by === 'address') return addressKey(request.ip)
+  if (limit.by === 'bearer') return request.headers.authorization ?? null
   if (limit.by === 'session')
     return cookies.read(request, 'session') ?? request.headers.authorization ?? null
   const { claimToken } = (request.body ?? {}) as { claimToken?: unknown }
@@ -224,4 +222,5 @@ const REASON: Readonly<Record<RateLimit['by'], string>> = {
   session: 'Too many requests of this kind from your session.',
   token: 'Too many failed claims with this token.',
   organisation: 'Too many requests of this kind from your organisation.',
+  bearer: 'Too many requests with this token.',
 }

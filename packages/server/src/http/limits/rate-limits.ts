@@ -1,3 +1,5 @@
+import type { ErrorCode } from '@countersign/protocol'
+import { isScim } from '../scim-errors.ts'
 import type { Rate } from './quota.ts'
 import { isCheckPage, isExempt, type RouteInfo } from './route-info.ts'
 
@@ -7,18 +9,20 @@ export interface RateLimit {
   /** `shared`: all nodes count together, at the cost of a query. `local`: each node counts its own requests. */
   readonly scope: 'shared' | 'local'
   /** Whose requests are counted together. */
-  readonly by: 'address' | 'session' | 'token' | 'organisation'
-  /** `failures`: only claims with an unknown token or a wrong signature. */
-  readonly counts: 'requests' | 'failures'
+  readonly by: 'address' | 'session' | 'token' | 'bearer' | 'organisation'
+  /** The errors of which it counts the requests. Null: it counts every request. */
+  readonly failures: readonly ErrorCode[] | null
+  /** Whether it refuses only requests that fail. Identity providers share addresses: a valid token must pass. */
+  readonly sparesSuccess?: true
 }
 
 function limit<N extends string>(
   name: N,
   scope: RateLimit['scope'],
   by: RateLimit['by'],
-  counts: RateLimit['counts'] = 'requests',
+  failures: RateLimit['failures'] = null,
 ): RateLimit & { readonly name: N } {
-  return { name, scope, by, counts }
+  return { name, scope, by, failures }
 }
 
 const LIMITS = {
@@ -26,8 +30,10 @@ const LIMITS = {
   mintBatches: limit('mint-batches', 'shared', 'session'),
   mintAddress: limit('mint-address', 'shared', 'address'),
   claims: limit('claims', 'local', 'address'),
-  failedClaims: limit('failed-claims', 'shared', 'address', 'failures'),
-  failedClaimsToken: limit('failed-claims-token', 'shared', 'token', 'failures'),
+  // An unknown token, or a wrong signature.
+  failedClaims: limit('failed-claims', 'shared', 'address', ['INVALID_SIGNATURE', 'NOT_FOUND']),
+  // Not unknown tokens: anyone can invent a new one for each request.
+  failedClaimsToken: limit('failed-claims-token', 'shared', 'token', ['INVALID_SIGNATURE']),
   signIns: limit('sign-ins', 'shared', 'address'),
   recoveryCodes: limit('recovery-codes', 'shared', 'address'),
   signUps: limit('sign-ups', 'shared', 'address'),
@@ -39,6 +45,11 @@ const LIMITS = {
   directories: limit('directories', 'local', 'address'),
   witness: limit('witness', 'local', 'address'),
   invitations: limit('invitations', 'shared', 'organisation'),
+  scim: limit('scim', 'local', 'bearer'),
+  failedScim: {
+    ...limit('failed-scim', 'shared', 'address', ['UNAUTHENTICATED']),
+    sparesSuccess: true,
+  },
 } as const
 
 /** Key directories of strangers that are read for a visitor of `/check/request`. */
@@ -51,7 +62,8 @@ export const RATE_LIMIT_NAMES: readonly string[] = Object.values(LIMITS).map(({ 
 
 /**
  * Limits that apply without the preview `rate-limit`: to creating and opening accounts, to pictures that are rendered, to key directories
- * that are read for strangers, to checkpoints of other logs, each of which is written to the disk, and to invitations, which send e-mails.
+ * that are read for strangers, to checkpoints of other logs, each of which is written to the disk, to invitations, which send e-mails, and to
+ * SCIM.
  * The endpoints of the contract never answer 429 without it.
  */
 const DEFAULT_LIMITS: ReadonlySet<string> = new Set(
@@ -63,6 +75,8 @@ const DEFAULT_LIMITS: ReadonlySet<string> = new Set(
     LIMITS.directories,
     LIMITS.witness,
     LIMITS.invitations,
+    LIMITS.scim,
+    LIMITS.failedScim,
   ].map(({ name }) => name),
 )
 
@@ -113,6 +127,7 @@ export function rateLimitsOf(route: RouteInfo): readonly RateLimit[] {
   const { operationId, method } = route
   if (operationId === 'lookup' || operationId === 'identify') return [LIMITS.reads]
   if (isExempt(route)) return []
+  if (isScim(route.url)) return [LIMITS.scim, LIMITS.failedScim]
   const own = LIMITS_BY_OPERATION[operationId ?? '']
   if (own !== undefined) return own
   if (method === 'GET') return [LIMITS.reads]

@@ -46,6 +46,25 @@ export class MetricRegistrar {
     })
   }
 
+  /** @param read counts by labels */
+  counter(
+    name: string,
+    help: string,
+    labelNames: readonly string[],
+    read: () => Iterable<readonly [Labels, number]>,
+  ): void {
+    new Counter({
+      name,
+      help,
+      labelNames,
+      registers: [this.#metrics],
+      collect() {
+        this.reset()
+        for (const [labels, count] of read()) this.inc(labels, count)
+      },
+    })
+  }
+
   /** @param read counts by the value of the label */
   labelledCounter(
     name: string,
@@ -53,16 +72,9 @@ export class MetricRegistrar {
     read: () => ReadonlyMap<string, number>,
     label = 'outcome',
   ): void {
-    new Counter({
-      name,
-      help,
-      labelNames: [label],
-      registers: [this.#metrics],
-      collect() {
-        this.reset()
-        for (const [value, count] of read()) this.inc({ [label]: value }, count)
-      },
-    })
+    this.counter(name, help, [label], () =>
+      [...read()].map(([value, count]) => [{ [label]: value }, count] as const),
+    )
   }
 }
 

@@ -126,7 +126,7 @@ test('a schema that operations share is not named after one that is an act', () 
   }
 })
 
-test('an operation declares a session if, and only if, it answers 401 without one', async () => {
+test('an operation declares a session or a token if, and only if, it answers 401 without one', async () => {
   const { components } = openApi.published as unknown as {
     components: { securitySchemes: Record<string, { name: string; in: string }> }
   }
@@ -139,7 +139,7 @@ test('an operation declares a session if, and only if, it answers 401 without on
       encodeURIComponent(String(parameters.find((each) => each.name === name)?.example)),
     )
     const { status } = await ask(service, target)
-    const needsSession = security.some((each) => 'session' in each)
+    const needsSession = security.some((each) => 'session' in each || 'scimToken' in each)
     assert.equal(status === 401, needsSession, `${operationId}: ${status}`)
   }
   const claim = operations.find((each) => each.operationId === 'claim')

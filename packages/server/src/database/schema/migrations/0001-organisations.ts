@@ -90,9 +90,10 @@ create table scim_users (
   created_at bigint not null,
   updated_at bigint not null,
   constraint scim_users_active check (active in (0, 1)),
-  constraint scim_users_name unique (org_id, user_name_folded)
+  constraint scim_users_name unique (org_id, user_name_folded),
+  -- A sign-in finds its user by it.
+  constraint scim_users_external unique (org_id, external_id)
 );
-create index scim_users_external on scim_users (org_id, external_id);
 create index scim_users_person on scim_users (person_id);
 
 create table transfers (

@@ -35,20 +35,15 @@ test('without the preview the endpoints of the contract have no limits, and no h
     ...[
       'allowDelegation',
       'beginProviderSignIn',
+      'changeScimUser',
       'createDelegationGroup',
-      'endDelegationGroup',
-      'endDelegations',
-      'endOwnDelegations',
-      'issueGrant',
-      'passkeySignInOptions',
-      'preview',
-      'redeliverWebhook',
-      'reportOwnKey',
-      'revokeAgent',
-      'signInByLink',
+      'createScimUser',
     ],
-    ...['signInByRecoveryCode', 'signInWithPasskey', 'signUp', 'signUpByProvider', 'signUpOptions'],
-    'testWebhook',
+    ...['endDelegationGroup', 'endDelegations', 'endOwnDelegations', 'issueGrant', 'listScimUsers'],
+    ...['passkeySignInOptions', 'preview', 'readScimUser', 'redeliverWebhook', 'removeScimUser'],
+    ...['replaceScimUser', 'reportOwnKey', 'revokeAgent', 'scimConfig', 'scimResourceTypes'],
+    ...['scimSchemas', 'signInByLink', 'signInByRecoveryCode', 'signInWithPasskey', 'signUp'],
+    ...['signUpByProvider', 'signUpOptions', 'testWebhook'],
   ])
 })
 

@@ -1,0 +1,37 @@
+import { type NotificationText, selfDeclared } from './notification-text.ts'
+import type { NotificationDetails } from './notify-owner.ts'
+
+/** New access of an owner, in words. */
+export function describeAccess({
+  change,
+  webhook,
+  host,
+  name,
+}: NotificationDetails): NotificationText {
+  if (change === 'owner.grant_issuer_created') {
+    return {
+      title: 'A grant issuer was created for your account',
+      text: `Its name is ${selfDeclared(String(name))}. It can sign grants, with which your agents get access tokens.`,
+      link: '/dashboard/grant-issuers',
+    }
+  }
+  if (change === 'owner.scim_token_created') {
+    return {
+      title: 'A SCIM token was created for your organisation',
+      text: 'With it, an identity provider can end memberships. It can make no members.',
+      link: '/dashboard/members',
+    }
+  }
+  const link = `/dashboard/webhooks/${webhook}`
+  return change === 'owner.webhook_created'
+    ? {
+        title: `A webhook endpoint at ${host} was added to your account`,
+        text: 'It gets the events of your agents.',
+        link,
+      }
+    : {
+        title: `A webhook endpoint of yours was moved to ${host}`,
+        text: 'It gets the events of your agents there.',
+        link,
+      }
+}
