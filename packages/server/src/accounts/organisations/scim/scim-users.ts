@@ -11,7 +11,6 @@ import { timestamp } from '../../../base/timestamp.ts'
 import type { Tx } from '../../../database/database.ts'
 import type { ScimUserRow } from '../../../database/schema/organisation-rows.ts'
 import { SCIM_BASE, ScimError } from '../../../http/scim-errors.ts'
-import { assertAdminLeft } from '../../owners/keep-admin.ts'
 import { insertAction } from '../action-table.ts'
 import { endMembership } from '../end-membership.ts'
 import { liveMembershipIn } from '../membership-table.ts'
@@ -156,6 +155,7 @@ export async function removeScimUser(
   })
 }
 
+/** @throws CodedError CONFLICT if the organisation would be left without an admin */
 async function endLinkedMembership(
   tx: Tx,
   { caller, id, operation }: ScimRequest,
@@ -174,8 +174,6 @@ async function endLinkedMembership(
     api_key: caller.token,
     at,
   })
-  // Emergency admins cannot be linked, but a stolen token must not lock everybody out even if one was.
-  if (live.role === 'admin') await assertAdminLeft(tx, org_id)
 }
 
 function columnsOf(attributes: ScimAttributes): ScimUserChange {

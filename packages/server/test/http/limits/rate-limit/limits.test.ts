@@ -37,6 +37,7 @@ test('without the preview the endpoints of the contract have no limits, and no h
       'beginProviderSignIn',
       'changeScimUser',
       'createDelegationGroup',
+      'createInvitation',
       'createScimUser',
     ],
     ...['endDelegationGroup', 'endDelegations', 'endOwnDelegations', 'issueGrant', 'listScimUsers'],
