@@ -54,6 +54,7 @@ const FURTHER: Readonly<Record<string, readonly ErrorCode[]>> = {
   removeMember: ['CONFLICT'],
   createInvitation: ['IDENTITY_REQUIRED', 'CONFLICT', 'RATE_LIMITED'],
   acceptInvitation: ['CONFLICT'],
+  checkOrganisationDomain: ['CONFLICT'],
   removePasskey: ['CONFLICT'],
   createApiKey: ['CONFLICT'],
   createWebhook: ['CONFLICT'],

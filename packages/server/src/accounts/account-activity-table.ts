@@ -17,6 +17,8 @@ type AccountActivityType =
   | 'owner.grant_issuer_deleted'
   | 'owner.grant_issuer_assigned'
   | 'owner.grant_issuer_unassigned'
+  /** Of an organisation, which is verified once the domain names it. */
+  | 'owner.domain_set'
   /** An account became a member of an organisation. */
   | 'owner.joined'
   /** An account is no longer a member of an organisation. */

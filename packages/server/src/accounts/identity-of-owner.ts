@@ -58,6 +58,7 @@ export const DEVELOPMENT_LABELS = {
   'dev-low': 'Development, low assurance',
   'dev-substantial': 'Development, substantial assurance',
   'dev-high': 'Development, high assurance',
+  'dev-organisation': 'Development, organisation',
 } as const
 
 export type DevelopmentProvider = keyof typeof DEVELOPMENT_LABELS
@@ -70,8 +71,12 @@ export function isDevelopmentProvider(provider: string): provider is Development
   return Object.hasOwn(DEVELOPMENT_LABELS, provider)
 }
 
+/** The provider id of organisations that have proven a domain. */
+export const ORGANISATION_DOMAIN = 'organisation-domain'
+
 /** For providers that need no configuration. */
 const BUILT_IN_LABELS: Readonly<Record<string, string>> = {
   'in-person': 'In person',
+  [ORGANISATION_DOMAIN]: 'Domain',
   ...DEVELOPMENT_LABELS,
 }

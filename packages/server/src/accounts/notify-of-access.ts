@@ -32,6 +32,8 @@ export type NewAccess =
       readonly grantIssuer: string
       readonly name: string
     }
+  /** Who holds the domain can verify the organisation. */
+  | { readonly type: 'owner.domain_set'; readonly domain: string }
 
 /**
  * Notifies an owner of new access, and records it as an activity, in the transaction of the change.

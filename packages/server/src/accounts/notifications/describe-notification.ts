@@ -182,7 +182,14 @@ function describeStatus(
 const IF_NOT_YOU =
   ' If this was not you, end all other sessions, remove sign-in methods, API keys, webhooks and grant issuers that you do not know, and create new recovery codes.'
 
-function accessOf({ change, webhook, host, name }: NotificationDetails): NotificationText {
+function accessOf({ change, webhook, host, name, domain }: NotificationDetails): NotificationText {
+  if (change === 'owner.domain_set') {
+    return {
+      title: `The domain ${domain} was set for your organisation`,
+      text: 'Once the domain publishes the token of the organisation, certificates of its agents show the domain as verified.',
+      link: '/dashboard/identity',
+    }
+  }
   if (change === 'owner.grant_issuer_created') {
     return {
       title: 'A grant issuer was created for your account',
