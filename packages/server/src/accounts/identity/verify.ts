@@ -314,7 +314,10 @@ function toVerification(
 const MAX_NAME_LENGTH = 128
 
 /** The name to publish, if the provider reports one of at least substantial assurance and it can be shown safely. */
-function publishableName({ name = '', assurance }: VerificationResult): string | null {
+export function publishableName({
+  name = '',
+  assurance,
+}: Pick<VerificationResult, 'name' | 'assurance'>): string | null {
   const text = name.normalize('NFC').replaceAll(/\s+/g, ' ').trim()
   const isText = /^[^\p{Cc}\p{Cs}\p{Co}\p{Bidi_Control}]+$/u.test(text)
   if (assurance === 'low' || !isText || imitationIn(text) !== null) return null
