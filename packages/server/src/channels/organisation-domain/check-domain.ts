@@ -14,6 +14,7 @@ import {
   type DomainDeps,
   describeDomain,
   domainVerification,
+  isOpenToken,
   noDomain,
   type OrganisationProof,
   organisationChallenge,
@@ -91,11 +92,10 @@ async function expectedProofs(
 ): Promise<ExpectedProofs<OrganisationProof>> {
   const at = now()
   const verification = await domainVerification(db.read, row, at)
-  const { token, token_expires_at, proven_token, proven_by } = row
-  const isOpen = token_expires_at > at && (verification === null || token !== proven_token)
+  const { token_expires_at, proven_token, proven_by } = row
   const proof = (text: string) => proofOf({ db: db.read, site }, row, text, token_expires_at)
   return {
-    fresh: isOpen ? await proof(token) : null,
+    fresh: isOpenToken(row, at) ? await proof(row.token) : null,
     known:
       verification === null || proven_token === null || proven_by === null
         ? null

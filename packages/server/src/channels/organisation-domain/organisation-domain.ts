@@ -53,7 +53,8 @@ export async function describeDomain(
   if (row === undefined) return NO_DOMAIN
   const verification = await domainVerification(db.read, row, now())
   const proof = await proofOf({ db: db.read, site }, row, row.token, row.token_expires_at)
-  const isUsable = row.token_expires_at > now() || isProvenToken(row, verification)
+  const isUsable =
+    isOpenToken(row, now()) || (verification !== null && row.token === row.proven_token)
   return {
     domain: row.domain,
     line: isUsable ? organisationChallenge.line(proof) : null,
@@ -64,11 +65,9 @@ export async function describeDomain(
   }
 }
 
-function isProvenToken(
-  row: OrganisationDomainRow,
-  verification: IdentityVerificationRow | null,
-): boolean {
-  return verification !== null && row.token === row.proven_token
+/** Whether the token can prove the domain. Each does so once, so that a verification that was removed does not come back. */
+export function isOpenToken(row: OrganisationDomainRow, now: number): boolean {
+  return row.token_expires_at > now && row.token !== row.proven_token
 }
 
 /** The current verification of an organisation by this domain, or null. One by the domain before does not count. */
@@ -113,7 +112,7 @@ export async function setDomain(
     await assertOwnerNotSuspended(tx.db, ownerId)
     const before = await domainOf(tx.db, ownerId)
     const isSame = before?.domain === domain
-    if (isSame && before.token_expires_at > at && before.token !== before.proven_token) return
+    if (isSame && isOpenToken(before, at)) return
     await upsertDomain(tx, {
       org_id: ownerId,
       domain,
