@@ -45,7 +45,7 @@ export interface CompletionInput {
 }
 
 /** Whom a provider verifies. A person's verification never counts for an organisation, nor the reverse. */
-export type VerifiesFor = 'person' | 'organisation' | 'anyone'
+type VerifiesFor = 'person' | 'organisation' | 'anyone'
 
 /**
  * An identity provider. Callers call `begin`, then `complete` with the state that `begin` returned, each state once and
