@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { issueSignInLink } from '../../../packages/server/src/accounts/owners/sign-in-link.ts'
-import { EXAMPLE_URL } from './example-service.ts'
 import type { OrganisationDomain } from '@countersign/protocol'
-import { HOSTS } from './example-service.ts'
+import { issueSignInLink } from '../../../packages/server/src/accounts/owners/sign-in-link.ts'
+import { EXAMPLE_URL, HOSTS } from './example-service.ts'
 import { signInAgain } from './record-accounts.ts'
 import type { Recorder } from './recorder.ts'
 import type { World } from './world.ts'
@@ -19,6 +18,7 @@ export async function recordOrganisations(world: World): Promise<void> {
   })
   await recordInvitations(world)
   await recordMembers(world)
+  await recordDomain(world)
 }
 
 /** Ada invites Mary and Alan. Mary accepts, Alan declines. */
@@ -74,22 +74,19 @@ async function another({ service, anyone }: World, username: string): Promise<Re
   const browser = anyone.another()
   await browser.send('POST', '/api/sign-in/link', { body: { token: url.split('#link=')[1] } })
   return browser
-  await ada.record('listMembers', 'GET', '/api/account/members?organisation=acme')
-  await recordDomain(world)
 }
 
 /** Ada proves the domain of the organisation, and removes it. */
 async function recordDomain({ ada, service }: World): Promise<void> {
   const path = '/api/account/domain'
-  const acting = '?organisation=acme'
   const { line, record } = await ada.record<OrganisationDomain>(
     'setOrganisationDomain',
     'PUT',
-    `${path}${acting}`,
+    `${path}${ACME}`,
     { body: { domain: HOSTS.owner } },
   )
   service.dns.set(record as string, 'TXT', [line as string])
-  await ada.record('checkOrganisationDomain', 'POST', `${path}/check${acting}`, { body: {} })
-  await ada.record('organisationDomain', 'GET', `${path}${acting}`)
-  await ada.record('removeOrganisationDomain', 'DELETE', `${path}${acting}`, { status: 204 })
+  await ada.record('checkOrganisationDomain', 'POST', `${path}/check${ACME}`, { body: {} })
+  await ada.record('organisationDomain', 'GET', `${path}${ACME}`)
+  await ada.record('removeOrganisationDomain', 'DELETE', `${path}${ACME}`, { status: 204 })
 }
