@@ -1,5 +1,6 @@
 import { isCurrent, strongestVerification, type VerificationEvidence } from '@countersign/protocol'
 import type { Site } from '../base/site.ts'
+import { ORGANISATION_DOMAIN } from './verification-table.ts'
 
 /** The verifications of an owner. */
 interface VerifiedOwner {
@@ -70,9 +71,6 @@ export type DevelopmentProvider = keyof typeof DEVELOPMENT_LABELS
 export function isDevelopmentProvider(provider: string): provider is DevelopmentProvider {
   return Object.hasOwn(DEVELOPMENT_LABELS, provider)
 }
-
-/** The provider id of organisations that have proven a domain. */
-export const ORGANISATION_DOMAIN = 'organisation-domain'
 
 /** For providers that need no configuration. */
 const BUILT_IN_LABELS: Readonly<Record<string, string>> = {

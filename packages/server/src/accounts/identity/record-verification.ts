@@ -3,10 +3,10 @@ import type { Database, JobRow, Tx } from '../../database/database.ts'
 import { appendEvent } from '../../database/event-table.ts'
 import { cancelJob, scheduleJob } from '../../database/jobs/job-table.ts'
 import type { Pepper } from '../../secrets/secrets.ts'
-import { ORGANISATION_DOMAIN } from '../identity-of-owner.ts'
 import { appendNotification } from '../notifications/notify-owner.ts'
 import { ownerById } from '../owner-table.ts'
 import { CallbackRefusal } from '../owners/callback-failure.ts'
+import { ORGANISATION_DOMAIN } from '../verification-table.ts'
 import {
   deletePublishedName,
   deleteVerification,

@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { CodedError, imitationIn, type VerificationBegun } from '@countersign/protocol'
 import { startOfDay } from '../../base/timestamp.ts'
 import type { Db } from '../../database/database.ts'
-import { ORGANISATION_DOMAIN } from '../identity-of-owner.ts'
 import { ownerById } from '../owner-table.ts'
 import { CallbackRefusal } from '../owners/callback-failure.ts'
 import {
@@ -31,6 +30,7 @@ import {
   type ProviderCallDeps,
   type Providers,
 } from '../providers/providers.ts'
+import { ORGANISATION_DOMAIN } from '../verification-table.ts'
 import { type Verification, type VerifyOwnerDeps, verifyOwner } from './record-verification.ts'
 
 /**
