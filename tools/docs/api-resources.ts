@@ -154,6 +154,10 @@ export const API_RESOURCES: readonly ApiResource[] = [
       'acceptInvitation',
       'declineInvitation',
       'listActions',
+      'organisationDomain',
+      'setOrganisationDomain',
+      'checkOrganisationDomain',
+      'removeOrganisationDomain',
     ],
   },
   {

@@ -59,6 +59,7 @@ const FURTHER: Readonly<Record<string, readonly ErrorCode[]>> = {
   replaceScimUser: ['CONFLICT'],
   changeScimUser: ['CONFLICT'],
   removeScimUser: ['CONFLICT'],
+  checkOrganisationDomain: ['CONFLICT'],
   removePasskey: ['CONFLICT'],
   createApiKey: ['CONFLICT'],
   createWebhook: ['CONFLICT'],

@@ -19,6 +19,7 @@ const EDGES: Readonly<Record<AgentStatus, string>> = {
 /** An agent's public card. */
 export function AgentCard({ card, picture = card.avatarUrl }: AgentCardProps) {
   const { status, verification, owner } = card
+  const isOrganisation = card.ownerKind === 'organisation'
   const address = card.certificateUrl.replace(/^https?:\/\//, '')
   return (
     <article
@@ -59,14 +60,14 @@ export function AgentCard({ card, picture = card.avatarUrl }: AgentCardProps) {
       )}
       {/* No container query: while the style sheet is loading, Chromium paints the content of containers without it. */}
       <dl className="grid grid-cols-[repeat(auto-fit,minmax(min(100%,10rem),1fr))] gap-4 border-t border-line px-5 py-4 text-sm">
-        <KeyValue name="Owner">
+        <KeyValue name={isOrganisation ? 'Organisation' : 'Owner'}>
           {owner === null ? (
             'None (account deleted)'
           ) : (
             <Owner owner={owner} ownerName={card.ownerName} />
           )}
         </KeyValue>
-        <KeyValue name="Owner’s identity">
+        <KeyValue name={isOrganisation ? 'Its identity' : 'Owner’s identity'}>
           {verification === null ? (
             'Not verified'
           ) : (

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { SCIM_TYPE, SCIM_URNS } from '@countersign/protocol'
+import { type OrganisationDomain, SCIM_TYPE, SCIM_URNS } from '@countersign/protocol'
 import { issueSignInLink } from '../../../packages/server/src/accounts/owners/sign-in-link.ts'
 import { connectSso } from '../../../test/support/scim.ts'
-import { EXAMPLE_URL } from './example-service.ts'
+import { EXAMPLE_URL, HOSTS } from './example-service.ts'
 import { signInAgain } from './record-accounts.ts'
 import type { Recorder } from './recorder.ts'
 import type { World } from './world.ts'
@@ -19,6 +19,7 @@ export async function recordOrganisations(world: World): Promise<void> {
   })
   await recordInvitations(world)
   await recordMembers(world)
+  await recordDomain(world)
 }
 
 /** Ada invites Mary and Alan. Mary accepts, Alan declines. */
@@ -122,4 +123,19 @@ export async function recordScim({ ada, anyone, service }: World): Promise<void>
   await ada.record('listScimTokens', 'GET', `${tokens}?organisation=acme`)
   const end = `${tokens}/${token.id}?organisation=acme`
   await ada.record('endScimToken', 'DELETE', end, { status: 204 })
+}
+
+/** Ada proves the domain of the organisation, and removes it. */
+async function recordDomain({ ada, service }: World): Promise<void> {
+  const path = '/api/account/domain'
+  const { line, record } = await ada.record<OrganisationDomain>(
+    'setOrganisationDomain',
+    'PUT',
+    `${path}${ACME}`,
+    { body: { domain: HOSTS.owner } },
+  )
+  service.dns.set(record as string, 'TXT', [line as string])
+  await ada.record('checkOrganisationDomain', 'POST', `${path}/check${ACME}`, { body: {} })
+  await ada.record('organisationDomain', 'GET', `${path}${ACME}`)
+  await ada.record('removeOrganisationDomain', 'DELETE', `${path}${ACME}`, { status: 204 })
 }

@@ -77,6 +77,7 @@ const SENTENCES: Readonly<
     `Webhook endpoint at ${payload.host} added${byKey(payload)}.`,
   'owner.webhook_changed': (payload) =>
     `Webhook endpoint moved to ${payload.host}${byKey(payload)}.`,
+  'owner.domain_set': ({ domain }) => `The domain ${domain} was set for the organisation.`,
   'owner.grant_issuer_created': (payload) =>
     `Grant issuer “${payload.name}” created${byKey(payload)}.`,
   'owner.grant_issuer_deleted': ({ name }) => `Grant issuer “${name}” deleted.`,

@@ -23,6 +23,10 @@ export const agentObjectSchema = (naming: Naming) =>
       statusReason: nullable(Type.String()),
       updatedAt: timestamp(),
       maxDelegationDepth: maxDelegationDepth(),
+      ownerChangedAt: Type.Optional({
+        ...timestamp(),
+        description: 'when the agent last moved to another owner; left out if it never did',
+      }),
       links: Type.Object({
         self: Type.String({ format: 'uri' }),
         lookup: Type.String({ format: 'uri' }),

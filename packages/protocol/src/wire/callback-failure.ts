@@ -6,6 +6,7 @@ export const CALLBACK_FAILURES = {
   'flow-expired': 'This took too long, or started in another browser. Start again.',
   'signed-out': 'You are no longer signed in. Sign in, then start again.',
   'other-owner': 'You are no longer signed in as the owner who started this.',
+  'not-admin': 'Only an admin of the organisation can verify it. Your role may have changed.',
   'unknown-provider': 'This service does not offer that identity provider.',
   'already-linked':
     'This account belongs to another account here, or you have already linked one of this provider.',

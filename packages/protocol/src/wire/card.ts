@@ -63,6 +63,11 @@ export const cardMembers = (naming: Naming) => ({
   // Optional, so that clients also read cards of services of older releases.
   ownerName: Type.Optional(nullable(ownerNameSchema())),
   developmentOnly: developmentOnly(),
+  ownerKind: Type.Optional(
+    Type.Literal('organisation', {
+      description: 'the owner is an organisation; left out if it is a person',
+    }),
+  ),
 })
 
 /** Contract 2.4. */

@@ -95,6 +95,10 @@ export const certificateClaimsSchema = (naming: Naming) =>
       policyVersion: Type.Integer({ description: 'of the rules for the grade' }),
       keySequence: keySequence('the number of the key among the agent’s keys'),
       keyChangedAt: timestamp(),
+      ownerChangedAt: Type.Optional({
+        ...timestamp(),
+        description: 'when the agent last moved to another owner; left out if it never did',
+      }),
       did_web: Type.String({ description: 'the same agent as a did:web' }),
       maxDelegationDepth: Type.Optional(
         Type.Integer({

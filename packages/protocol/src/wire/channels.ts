@@ -69,7 +69,7 @@ const outcome = () =>
     description: 'absent: the place has no proof; unreachable: the place could not be checked',
   })
 
-const channelCheckSchema = () =>
+export const channelCheckSchema = () =>
   Type.Object({
     at: timestamp(),
     outcome: outcome(),

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { BASE58_CLASS } from '../base58.ts'
+import { channelCheckSchema } from './channels.ts'
 import { timestamp } from './formats.ts'
 import { displayName, username } from './names.ts'
 import { nullable } from './nullable.ts'
@@ -217,6 +218,42 @@ export const memberActionsSchema = () =>
   })
 
 export type MemberActions = Static<ReturnType<typeof memberActionsSchema>>
+
+/** `PUT /api/account/domain` */
+export const newDomainSchema = () =>
+  Type.Object(
+    { domain: Type.String({ minLength: 1, maxLength: 512, description: 'such as example.com' }) },
+    { additionalProperties: false },
+  )
+
+const domainMembers = () => ({
+  domain: nullable(Type.String({ description: 'as it is compared: in lower case, A-labels' })),
+  line: nullable(
+    Type.String({
+      description:
+        'to be published in either place, for as long as the domain is to count; null if its token has expired',
+    }),
+  ),
+  record: nullable(Type.String({ description: 'the name of the TXT record' })),
+  url: nullable(Type.String({ description: 'the address of the text file' })),
+  provenAt: nullable({ ...timestamp(), description: 'when a check last proved the domain' }),
+  expiresAt: nullable({
+    ...timestamp(),
+    description: 'daily checks renew it; all members are null before a domain is set',
+  }),
+})
+
+/** `GET /api/account/domain` */
+export const organisationDomainSchema = () =>
+  Type.Object(domainMembers(), { description: 'The domain by which an organisation is verified' })
+
+export type OrganisationDomain = Static<ReturnType<typeof organisationDomainSchema>>
+
+/** `POST /api/account/domain/check` */
+export const checkedDomainSchema = () =>
+  Type.Object({ ...domainMembers(), check: channelCheckSchema() })
+
+export type CheckedDomain = Static<ReturnType<typeof checkedDomainSchema>>
 
 /** An organisation in the session of one of its members. */
 export const ownOrganisationSchema = () =>

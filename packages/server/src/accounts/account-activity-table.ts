@@ -19,6 +19,8 @@ type AccountActivityType =
   | 'owner.grant_issuer_unassigned'
   | 'owner.scim_token_created'
   | 'owner.scim_token_ended'
+  /** Of an organisation, which is verified once the domain names it. */
+  | 'owner.domain_set'
   /** An account became a member of an organisation. */
   | 'owner.joined'
   /** An account is no longer a member of an organisation. */

@@ -1,5 +1,6 @@
 import { isCurrent, strongestVerification, type VerificationEvidence } from '@countersign/protocol'
 import type { Site } from '../base/site.ts'
+import { ORGANISATION_DOMAIN } from './verification-table.ts'
 
 /** The verifications of an owner. */
 interface VerifiedOwner {
@@ -58,6 +59,7 @@ export const DEVELOPMENT_LABELS = {
   'dev-low': 'Development, low assurance',
   'dev-substantial': 'Development, substantial assurance',
   'dev-high': 'Development, high assurance',
+  'dev-organisation': 'Development, organisation',
 } as const
 
 export type DevelopmentProvider = keyof typeof DEVELOPMENT_LABELS
@@ -73,5 +75,6 @@ export function isDevelopmentProvider(provider: string): provider is Development
 /** For providers that need no configuration. */
 const BUILT_IN_LABELS: Readonly<Record<string, string>> = {
   'in-person': 'In person',
+  [ORGANISATION_DOMAIN]: 'Domain',
   ...DEVELOPMENT_LABELS,
 }

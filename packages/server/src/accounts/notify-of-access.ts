@@ -36,6 +36,8 @@ export type NewAccess =
       readonly type: 'owner.scim_token_created'
       readonly scimToken: string
     }
+  /** Who holds the domain can verify the organisation. */
+  | { readonly type: 'owner.domain_set'; readonly domain: string }
 
 /**
  * Notifies an owner of new access, and records it as an activity, in the transaction of the change.

@@ -107,13 +107,13 @@ export function ownersAfter(db: Db, after: number, limit: number): Promise<Owner
 /** The public columns of an owner. */
 export type PublicOwnerRow = Pick<
   OwnerRow,
-  'id' | 'username' | 'display_name' | 'deleted_at' | 'name_changed_at'
+  'id' | 'kind' | 'username' | 'display_name' | 'deleted_at' | 'name_changed_at'
 >
 
 const selectPublic = prepared<{ after: number; limit: number }, PublicOwnerRow>((db, param) =>
   db
     .selectFrom('owners')
-    .select(['id', 'username', 'display_name', 'deleted_at', 'name_changed_at'])
+    .select(['id', 'kind', 'username', 'display_name', 'deleted_at', 'name_changed_at'])
     .where('id', '>', param('after'))
     .orderBy('id')
     .limit(param('limit')),

@@ -89,6 +89,7 @@ export interface OwnerRecord {
   readonly displayName: string
   /** A deleted owner has no name, and all their agents are revoked. */
   readonly deleted: boolean
+  readonly isOrganisation: boolean
   /** Oldest first. May include expired ones. */
   readonly verifications: readonly VerificationEvidence[]
   /** The strongest of them, expired or not. Computed once, since most requests need nothing else. */
@@ -105,6 +106,7 @@ export const DELETED_OWNER: OwnerRecord = {
   username: '',
   displayName: '',
   deleted: true,
+  isOrganisation: false,
   verifications: [],
   strongest: null,
   nameChangedAt: null,

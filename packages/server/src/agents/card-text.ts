@@ -15,7 +15,7 @@ export function cardText(
     '',
     ...lines('Grade', [card.grade]),
     ...lines(
-      'Owner',
+      card.ownerKind === 'organisation' ? 'Organisation' : 'Owner',
       owner === null ? ['none (account deleted)'] : ownerLines(owner, card.ownerName),
     ),
     ...lines('Identity', [verification === null ? NOT_VERIFIED : verificationText(verification)]),

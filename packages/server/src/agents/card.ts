@@ -55,6 +55,7 @@ export function cardOf(site: Site, { agent, owner }: AgentView, now: number): Ca
     certificateUrl: `${site.baseUrl}${certificatePath(site, agent)}`,
     ownerName: ownerNameOf(site, owner, now),
     ...developmentMark(owner, now),
+    ...(owner.isOrganisation && { ownerKind: 'organisation' }),
   }
 }
 

@@ -5,6 +5,8 @@ const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
 
+/** Base58 characters of a token: 128.9 bits. */
+export const TOKEN_LENGTH = 22
 /** How long a token can prove a channel. Afterwards it only keeps a channel that it has proven. */
 export const TOKEN_LIFETIME_MS = 7 * DAY_MS
 /** How often a verified channel is checked. */

@@ -12,9 +12,9 @@ import { type ChannelDeps, getKind, isCheckedByService } from './kinds/kind.ts'
 import { type Observation, observe } from './observe.ts'
 
 /** The time limit of a check. Perspectives that have not answered by then count as unreachable. */
-const CHECK_TIMEOUT_MS = 60_000
+export const CHECK_TIMEOUT_MS = 60_000
 /** Longer than any check, so that a lease only times out if its node died. */
-const LEASE_MS = 2 * CHECK_TIMEOUT_MS
+export const LEASE_MS = 2 * CHECK_TIMEOUT_MS
 
 /** When a check may start, and what stops it. */
 export interface CheckOptions {

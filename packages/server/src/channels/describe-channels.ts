@@ -20,7 +20,7 @@ import type {
   ChannelRow,
   Db,
 } from '../database/database.ts'
-import { isVerified, TOKEN_LIFETIME_MS } from './channel-state.ts'
+import { isVerified, TOKEN_LENGTH, TOKEN_LIFETIME_MS } from './channel-state.ts'
 import { channelById, channelsOfAgent } from './channel-table.ts'
 import { checksOfAgent, leasesOfAgent } from './check-table.ts'
 import { type ChannelDeps, type ChannelKind, getKind, type Proof } from './kinds/kind.ts'
@@ -206,8 +206,6 @@ function stateOf(channel: ChannelRow, now: number): ChannelState {
 function notFound(): CodedError {
   return new CodedError('NOT_FOUND', 'This agent has no such channel.')
 }
-
-const TOKEN_LENGTH = 22
 
 /**
  * A token for one channel of one agent: 22 base58 characters, 128.9 bits.

@@ -1,7 +1,7 @@
 import type { ChannelCheck, CheckOutcome } from '@countersign/protocol'
 import { type Perspective, ProofAbsent, Unreachable } from '../http/outbound/perspective.ts'
 import type { CheckResult } from './channel-state.ts'
-import type { ChannelKind, Proof, ProofQuery } from './kinds/kind.ts'
+import type { Proof, ProofCheck, ProofQuery } from './kinds/kind.ts'
 
 type PerspectiveResult = ChannelCheck['perspectives'][number]
 
@@ -19,25 +19,31 @@ interface View {
   readonly method: string | null
 }
 
-/** The proofs that a check of a channel accepts. */
-export interface ExpectedProofs {
+/** The proofs that a check accepts. */
+export interface ExpectedProofs<P = Proof> {
   /** The proof that the owner is asked to place; null if there is none or it has expired. */
-  readonly fresh: Proof | null
-  /** The proof that proved the channel before, and by which method. */
-  readonly known: { readonly proof: Proof; readonly method: string } | null
+  readonly fresh: P | null
+  /** The proof that proved the place before, and by which method. */
+  readonly known: { readonly proof: P; readonly method: string } | null
   /** The time of the check in milliseconds since 1970. */
   readonly now: number
 }
 
+/** What can be proven, such as a kind of channel. */
+interface Provable<P> {
+  /** Null if the agent itself proves it. */
+  readonly check: ProofCheck<P> | null
+}
+
 /**
- * Looks for the proof of a channel from the perspectives that the kind requires: first for the fresh proof, then, if that is
+ * Looks for a proof from the perspectives that its check requires: first for the fresh proof, then, if that is
  * not found, for the one that proved the channel before.
  * @param signal ends the check: a perspective that has not answered by then counts as unreachable
  */
-export async function observe(
-  kind: ChannelKind,
+export async function observe<P>(
+  kind: Provable<P>,
   perspectives: readonly Perspective[],
-  { fresh, known, now }: ExpectedProofs,
+  { fresh, known, now }: ExpectedProofs<P>,
   signal: AbortSignal,
 ): Promise<Observation> {
   const memoized = perspectives.map((each) => memoizePerspective(each, signal))
@@ -66,10 +72,10 @@ function withBothDetails(fresh: ProofObservation, known: ProofObservation): Pers
   })
 }
 
-async function observeProof(
-  kind: ChannelKind,
+async function observeProof<P>(
+  kind: Provable<P>,
   perspectives: readonly Perspective[],
-  query: ProofQuery,
+  query: ProofQuery<P>,
 ): Promise<ProofObservation> {
   if (kind.check === null) return NO_QUERY
   if (kind.check.agreement === 'first') return observeUntilKnown(kind, perspectives, query)
@@ -88,10 +94,10 @@ function majorityOf(views: readonly View[]): Pick<Observation, 'outcome' | 'meth
 }
 
 /** Asks one perspective after another until one of them is not unreachable. */
-async function observeUntilKnown(
-  kind: ChannelKind,
+async function observeUntilKnown<P>(
+  kind: Provable<P>,
   perspectives: readonly Perspective[],
-  query: ProofQuery,
+  query: ProofQuery<P>,
 ): Promise<ProofObservation> {
   const views: View[] = []
   for (const perspective of perspectives) {
@@ -107,7 +113,11 @@ async function observeUntilKnown(
   }
 }
 
-async function viewFrom(from: Perspective, kind: ChannelKind, query: ProofQuery): Promise<View> {
+async function viewFrom<P>(
+  from: Perspective,
+  kind: Provable<P>,
+  query: ProofQuery<P>,
+): Promise<View> {
   const { name } = from
   try {
     const found = await kind.check?.observe(from, query)

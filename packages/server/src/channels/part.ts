@@ -7,11 +7,13 @@ import { cardKeySetRoute } from './card-key-set-routes.ts'
 import { EXPIRE_CHANNEL, expireChannel } from './channel-lifecycle.ts'
 import { channelsRoutes } from './channel-routes.ts'
 import type { ChannelSources } from './kinds/kind.ts'
+import { domainRoutes } from './organisation-domain/domain-routes.ts'
+import { DomainRechecks } from './organisation-domain/recheck-domain.ts'
 import { DueChecks, secondsLate } from './recheck-due.ts'
 import { answerRuntime, challengeRuntime } from './runtime-answer.ts'
 import { runtimeRoutes } from './runtime-routes.ts'
 
-/** The channels of agents, which are checked again and again. */
+/** The channels of agents and the domains of organisations, which are checked again and again. */
 export async function openChannels(
   context: PartDeps & ReadDeps & { readonly channelSources: ChannelSources },
 ): Promise<OwnersPart> {
@@ -19,6 +21,9 @@ export async function openChannels(
   const a2aKeys = await openDerivedServiceKeys({ db, dataDir: settings.dataDir }, 'a2a')
   const deps = { ...context, a2aKeys }
   const checks = new DueChecks(deps, (err) => log.error({ err }, 'a check failed'))
+  const domains = new DomainRechecks(context, (err) =>
+    log.error({ err }, 'a check of a domain failed'),
+  )
   return {
     routes(app) {
       runtimeRoutes(app, site.naming, {
@@ -28,7 +33,10 @@ export async function openChannels(
       })
       cardKeySetRoute(app, { ...deps, db: db.read })
     },
-    ownerRoutes: (app, owners) => channelsRoutes(app, { ...owners, deps }),
+    ownerRoutes(app, owners) {
+      channelsRoutes(app, { ...owners, deps })
+      domainRoutes(app, { ...owners, deps: context })
+    },
     gauges(metrics) {
       metrics.labelledCounter(
         'countersign_channel_checks_total',
@@ -42,8 +50,13 @@ export async function openChannels(
       )
     },
     jobs: { [EXPIRE_CHANNEL]: expireChannel },
-    timers: [{ everyMs: WORK_MS, run: () => checks.run(), failure: 'a check failed' }],
+    timers: [
+      { everyMs: WORK_MS, run: () => checks.run(), failure: 'a check failed' },
+      { everyMs: WORK_MS, run: () => domains.run(), failure: 'a check of a domain failed' },
+    ],
     // An aborted check is repeated later, while a lost network would count as a failed check.
-    close: () => checks.stop(),
+    async close() {
+      await Promise.all([checks.stop(), domains.stop()])
+    },
   }
 }

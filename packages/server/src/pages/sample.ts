@@ -86,6 +86,7 @@ export function sampleView(today: number): AgentView {
       username: 'sample',
       displayName: 'Sample owner',
       deleted: false,
+      isOrganisation: false,
       verifications: [verification],
       strongest: verification,
       nameChangedAt: null,

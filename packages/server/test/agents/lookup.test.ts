@@ -42,6 +42,7 @@ const view = (word: fc.Arbitrary<string>): fc.Arbitrary<AgentView> =>
           deleted: false,
           verifications: strongest === null ? [] : [strongest],
           strongest,
+          isOrganisation: false,
           nameChangedAt: null,
           publishedNames: new Map(),
         },

@@ -58,7 +58,7 @@ suite('the agent and the expiry of a token', () => {
     const line = proofField(channel, 'dns')('Value')
     const [token, did, expiry] = line.split(' ') as [string, string, string]
     for (const [text, words] of [
-      [`${token} did=${other.did} ${expiry}`, /with the DID of another agent/],
+      [`${token} did=${other.did} ${expiry}`, /but for another agent/],
       [`${token} ${did}`, /the token of this channel without an expiry/],
       [`${token} ${did} expiry=`, /with an expiry that is no RFC 3339 time/],
       [`${token} ${did} expiry=2999-02-30T00:00:00Z`, /no RFC 3339 time/],

@@ -10,6 +10,7 @@ import type { FastifyRequest } from 'fastify'
 import { afterCommit } from '../../http/errors.ts'
 import type { App } from '../../http/server.ts'
 import { assertOwnerNotSuspended } from '../owner-suspension.ts'
+import { CallbackRefusal } from '../owners/callback-failure.ts'
 import {
   callbackFailureQuery,
   type OwnerRouteContext,
@@ -19,7 +20,12 @@ import type { OwnerDeps } from '../providers/providers.ts'
 import { getProvider, providerParam } from '../providers/providers.ts'
 import { identityOverview, type OverviewDeps, verificationByProvider } from './overview.ts'
 import { unverifyOwner, withdrawName } from './record-verification.ts'
-import { beginVerification, completeVerification } from './verify.ts'
+import {
+  beginVerification,
+  completeVerification,
+  getVerifyingProvider,
+  organisationOfFlow,
+} from './verify.ts'
 
 type IdentityRouteContext = OwnerRouteContext<OwnerDeps & OverviewDeps>
 
@@ -44,7 +50,7 @@ function beginRoute(app: App, { deps, cookies, authenticator }: OwnerRouteContex
     }),
     handler: async (request, reply) => {
       const { ownerId } = await authenticator.requireSession(request)
-      const provider = getProvider(deps.providers, request.params.provider)
+      const provider = getVerifyingProvider(deps.providers, request.params.provider)
       const { begun, token, lifetimeMs } = await beginVerification(
         deps,
         ownerId,
@@ -71,8 +77,10 @@ function callbackRoute(app: App, context: OwnerRouteContext): void {
       const { id } = getProvider(deps.providers, request.params.provider)
       const token = context.cookies.read(request, 'flow')
       context.cookies.clear(reply, 'flow')
-      const outcome = await completeCallback(context, request, id, token)
-      return reply.redirect(`/dashboard/identity?${new URLSearchParams(outcome)}`, 303)
+      const organisation = await organisationOfFlow(deps, token)
+      const outcome = await completeCallback(context, request, { id, token, organisation })
+      const dashboard = organisation === null ? '/dashboard' : `/dashboard/o/${organisation}`
+      return reply.redirect(`${dashboard}/identity?${new URLSearchParams(outcome)}`, 303)
     },
   })
 }
@@ -80,18 +88,40 @@ function callbackRoute(app: App, context: OwnerRouteContext): void {
 async function completeCallback(
   { deps, authenticator }: OwnerRouteContext,
   request: FastifyRequest,
-  id: string,
-  token: string | null,
+  { id, token, organisation }: Callback,
 ): Promise<Record<string, string>> {
   try {
-    const { ownerId } = await authenticator.requireSession(request)
     const provider = getProvider(deps.providers, id)
     const input = { url: new URL(request.url, deps.site.baseUrl) }
-    await completeVerification(deps, { ownerId, provider, token, input })
+    try {
+      const { ownerId } =
+        organisation === null
+          ? await authenticator.requireSession(request)
+          : await authenticator.requireSessionFor(request, 'completeVerification', organisation)
+      await completeVerification(deps, { ownerId, provider, token, input })
+    } catch (error) {
+      throw organisation === null ? error : notAdmin(error)
+    }
     return { verified: id }
   } catch (error) {
     return callbackFailureQuery(error, request, deps.providers, id)
   }
+}
+
+interface Callback {
+  /** The id of the provider. */
+  readonly id: string
+  /** From the flow cookie, or null. */
+  readonly token: string | null
+  /** The username of the organisation for which an admin began the flow; null: a person, for their own account. */
+  readonly organisation: string | null
+}
+
+/** Says in the dashboard's words that a member may not verify the organisation, or no longer. */
+function notAdmin(error: unknown): unknown {
+  const isRefused =
+    error instanceof CodedError && (error.code === 'NOT_FOUND' || error.code === 'FORBIDDEN')
+  return isRefused ? new CallbackRefusal('not-admin', error.message) : error
 }
 
 /** For providers whose script runs in the browser, such as World ID, instead of a redirect. */

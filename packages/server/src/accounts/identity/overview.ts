@@ -14,7 +14,8 @@ import type { Site } from '../../base/site.ts'
 import { timestamp } from '../../base/timestamp.ts'
 import type { Database, Db } from '../../database/database.ts'
 import { providerLabel, UNVERIFIED } from '../identity-of-owner.ts'
-import type { IdentityProvider } from '../providers/provider.ts'
+import { ownerById } from '../owner-table.ts'
+import { type IdentityProvider, verifiesKind } from '../providers/provider.ts'
 import type { Providers } from '../providers/providers.ts'
 import { evidenceOfVerification, verificationsOfOwner } from '../verification-table.ts'
 
@@ -28,10 +29,16 @@ export interface OverviewDeps {
   readonly channelsOfActiveAgents: (db: Db, ownerId: number) => Promise<ActiveAgents>
 }
 
-/** The response of `GET /api/identity`: an owner's verifications, the effect of removing each, and the configured providers. */
+/**
+ * The response of `GET /api/identity`: an owner's verifications, the effect of removing each, and the configured providers that
+ * verify owners of this kind.
+ */
 export async function identityOverview(deps: OverviewDeps, ownerId: number): Promise<Identity> {
+  const owner = await ownerById(deps.db.read, ownerId)
   return {
-    providers: deps.providers.all.map(describeProvider),
+    providers: deps.providers.all
+      .filter((each) => verifiesKind(each, owner?.kind))
+      .map(describeProvider),
     verifications: await describeVerifications(deps, ownerId),
   }
 }

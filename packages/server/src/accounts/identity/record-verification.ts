@@ -6,6 +6,7 @@ import type { Pepper } from '../../secrets/secrets.ts'
 import { appendNotification } from '../notifications/notify-owner.ts'
 import { ownerById } from '../owner-table.ts'
 import { CallbackRefusal } from '../owners/callback-failure.ts'
+import { ORGANISATION_DOMAIN } from '../verification-table.ts'
 import {
   deletePublishedName,
   deleteVerification,
@@ -122,34 +123,47 @@ export async function unverifyOwner(
   ownerId: number,
   provider: string,
 ): Promise<boolean> {
-  return deps.db.write(async (tx) => {
-    if (!(await deleteVerification(tx, ownerId, provider))) return false
-    const at = deps.now()
-    const payload = { provider, reason: 'removed' }
-    const seq = tx.nextSeq()
-    await appendEvent(tx, { seq, at, type: 'owner.identity_expired', tail: null, ownerId, payload })
-    await scheduleExpiry(tx, ownerId, provider, null)
-    await appendNotification(tx, {
-      ownerId,
-      kind: 'verification_removed',
-      subject: `${provider}:${at}`,
-      details: { provider },
-      at,
-    })
-    await announce(tx, ownerId, at)
-    return true
+  return deps.db.write((tx) => removeVerification(tx, ownerId, provider, deps.now()))
+}
+
+/** Like `unverifyOwner`, in the transaction of what removes it. @param at milliseconds since the Unix epoch */
+export async function removeVerification(
+  tx: Tx,
+  ownerId: number,
+  provider: string,
+  at: number,
+): Promise<boolean> {
+  if (!(await deleteVerification(tx, ownerId, provider))) return false
+  const payload = { provider, reason: 'removed' }
+  const seq = tx.nextSeq()
+  await appendEvent(tx, { seq, at, type: 'owner.identity_expired', tail: null, ownerId, payload })
+  await scheduleExpiry(tx, ownerId, provider, null)
+  await appendNotification(tx, {
+    ownerId,
+    kind: 'verification_removed',
+    subject: `${provider}:${at}`,
+    details: { provider },
+    at,
   })
+  await announce(tx, ownerId, at)
+  return true
 }
 
 /**
  * Deletes the verified name that an owner publishes. The verification itself stays.
- * @throws CodedError NOT_FOUND if the owner publishes no name that the provider verified
+ * @throws CodedError NOT_FOUND if the owner publishes no name that the provider verified, VALIDATION_ERROR for a domain
  */
 export async function withdrawName(
   deps: Pick<VerifyOwnerDeps, 'db' | 'now'>,
   ownerId: number,
   provider: string,
 ): Promise<void> {
+  if (provider === ORGANISATION_DOMAIN) {
+    throw new CodedError(
+      'VALIDATION_ERROR',
+      'This verification says nothing but the domain. Remove the domain instead.',
+    )
+  }
   await deps.db.write(async (tx) => {
     if (!(await deletePublishedName(tx, ownerId, provider))) {
       throw new CodedError('NOT_FOUND', 'You do not publish a verified name of this provider.')
@@ -177,6 +191,8 @@ async function scheduleExpiry(
 /** A job that appends the expiry event. The verification itself has not counted since its `expires_at`. */
 export async function expireVerification(tx: Tx, job: JobRow, at: number): Promise<void> {
   const { ownerId, provider } = JSON.parse(job.subject) as { ownerId: number; provider: string }
+  // A domain can get another holder, who can then prove it.
+  if (provider === ORGANISATION_DOMAIN) await deleteVerification(tx, ownerId, provider)
   const payload = { provider, reason: 'expired' }
   const seq = tx.nextSeq()
   await appendEvent(tx, { seq, at, type: 'owner.identity_expired', tail: null, ownerId, payload })

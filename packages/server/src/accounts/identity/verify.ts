@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { CodedError, imitationIn, type VerificationBegun } from '@countersign/protocol'
 import { startOfDay } from '../../base/timestamp.ts'
+import type { Db } from '../../database/database.ts'
+import { ownerById } from '../owner-table.ts'
 import { CallbackRefusal } from '../owners/callback-failure.ts'
 import {
   beginFlow,
@@ -9,6 +11,7 @@ import {
   type FlowDeps,
   findFlowByReference,
   IDENTITY_DECIDED,
+  ownerOfFlow,
   readFlow,
   type StoredFlow,
 } from '../owners/flow.ts'
@@ -18,9 +21,31 @@ import {
   type IdentityProvider,
   ProviderRefusal,
   type VerificationResult,
+  verifiesKind,
 } from '../providers/provider.ts'
-import { callProvider, identityContext, type ProviderCallDeps } from '../providers/providers.ts'
+import {
+  callProvider,
+  getProvider,
+  identityContext,
+  type ProviderCallDeps,
+  type Providers,
+} from '../providers/providers.ts'
+import { ORGANISATION_DOMAIN } from '../verification-table.ts'
 import { type Verification, type VerifyOwnerDeps, verifyOwner } from './record-verification.ts'
+
+/**
+ * The username of the organisation for which an admin began a flow; null: a person, for their own account. The address of a
+ * callback does not say so.
+ * @param token from the flow cookie, or null
+ */
+export async function organisationOfFlow(
+  deps: Pick<FlowDeps, 'db'>,
+  token: string | null,
+): Promise<string | null> {
+  const ownerId = await ownerOfFlow(deps, token)
+  const owner = ownerId === null ? undefined : await ownerById(deps.db.read, ownerId)
+  return owner?.kind === 'organisation' ? owner.username : null
+}
 
 /** Providers with a webhook may decide long after the browser has left. */
 const WEBHOOK_FLOW_LIFETIME_MS = 86_400_000
@@ -33,10 +58,38 @@ export interface BegunVerification {
 }
 
 /**
+ * The provider with which an owner begins a verification.
+ * @throws CodedError NOT_FOUND; FORBIDDEN for that of a domain, which has operations of its own
+ */
+export function getVerifyingProvider(providers: Providers, id: string): IdentityProvider {
+  if (id !== ORGANISATION_DOMAIN) return getProvider(providers, id)
+  throw new CodedError(
+    'FORBIDDEN',
+    'A domain verifies organisations only. Set the domain of the organisation, and publish its token.',
+  )
+}
+
+/**
+ * Asserts that a provider verifies owners of this kind: a person's identity is not that of an organisation.
+ * @throws CodedError FORBIDDEN
+ */
+async function assertVerifies(
+  db: Db,
+  provider: Pick<IdentityProvider, 'label' | 'for'>,
+  ownerId: number,
+): Promise<void> {
+  if (verifiesKind(provider, (await ownerById(db, ownerId))?.kind)) return
+  throw new CodedError(
+    'FORBIDDEN',
+    `${provider.label} verifies ${provider.for}s only. Verify this account by another provider.`,
+  )
+}
+
+/**
  * Begins an identity verification of an owner.
  * @param publishName whether the owner wants the name that the provider verifies to be published
  * @throws CodedError VALIDATION_ERROR if only the operator can verify with this provider or it verifies no names,
- *   UNAVAILABLE if the provider fails
+ *   FORBIDDEN if it verifies no owners of this kind, UNAVAILABLE if the provider fails
  */
 export async function beginVerification(
   deps: ProviderCallDeps & FlowDeps,
@@ -44,6 +97,7 @@ export async function beginVerification(
   provider: IdentityProvider,
   publishName: boolean,
 ): Promise<BegunVerification> {
+  await assertVerifies(deps.db.read, provider, ownerId)
   if (!provider.selfService) {
     throw new CodedError(
       'VALIDATION_ERROR',
@@ -163,7 +217,10 @@ export async function completeVerification(
   }
   const { state } = await consumeFlow<FlowState>(deps, token, expected)
   const verified = await fetchResult(deps, provider, ownerId, input, state)
-  await verifyOwner(deps, ownerId, toVerification(provider, verified, deps.now()))
+  await verifyOwner(deps, ownerId, toVerification(provider, verified, deps.now()), async (tx) => {
+    await assertVerifies(tx.db, provider, ownerId)
+    return true
+  })
 }
 
 /** Waits for a concurrent request, such as the webhook, to decide the flow. @returns whether it did */
@@ -189,9 +246,10 @@ async function completeStoredFlow(
   const ownerId = flow.ownerId as number
   const verified = await fetchResult(deps, provider, ownerId, input, flow.state)
   const verification = toVerification(provider, verified, deps.now())
-  await verifyOwner(deps, ownerId, verification, (tx) =>
-    markFlowDecided(tx, flow.hash, IDENTITY_DECIDED),
-  )
+  await verifyOwner(deps, ownerId, verification, async (tx) => {
+    await assertVerifies(tx.db, provider, ownerId)
+    return markFlowDecided(tx, flow.hash, IDENTITY_DECIDED)
+  })
 }
 
 function fetchResult(
@@ -256,7 +314,10 @@ function toVerification(
 const MAX_NAME_LENGTH = 128
 
 /** The name to publish, if the provider reports one of at least substantial assurance and it can be shown safely. */
-function publishableName({ name = '', assurance }: VerificationResult): string | null {
+export function publishableName({
+  name = '',
+  assurance,
+}: Pick<VerificationResult, 'name' | 'assurance'>): string | null {
   const text = name.normalize('NFC').replaceAll(/\s+/g, ' ').trim()
   const isText = /^[^\p{Cc}\p{Cs}\p{Co}\p{Bidi_Control}]+$/u.test(text)
   if (assurance === 'low' || !isText || imitationIn(text) !== null) return null

@@ -7,6 +7,7 @@ export function describeAccess({
   webhook,
   host,
   name,
+  domain,
 }: NotificationDetails): NotificationText {
   if (change === 'owner.grant_issuer_created') {
     return {
@@ -20,6 +21,13 @@ export function describeAccess({
       title: 'A SCIM token was created for your organisation',
       text: 'With it, an identity provider can end memberships. It can make no members.',
       link: '/dashboard/members',
+    }
+  }
+  if (change === 'owner.domain_set') {
+    return {
+      title: `The domain ${domain} was set for your organisation`,
+      text: 'Once the domain publishes the token of the organisation, certificates of its agents show the domain as verified.',
+      link: '/dashboard/identity',
     }
   }
   const link = `/dashboard/webhooks/${webhook}`

@@ -104,6 +104,15 @@ export async function readFlow<S>(
   return { ...validateFlow<S>(row, deps.now(), expected), hash }
 }
 
+/** The id of the owner who began a flow; null if nobody did, or there is no such flow. */
+export async function ownerOfFlow(
+  { db }: Pick<FlowDeps, 'db'>,
+  token: string | null,
+): Promise<number | null> {
+  if (token === null) return null
+  return (await flowByHash(db.read, hashToken(token)))?.owner_id ?? null
+}
+
 /** Finds a flow by the provider's reference. Null if there is none, or it has expired or is of another kind. */
 export async function findFlowByReference<S>(
   deps: FlowDeps,

@@ -214,6 +214,24 @@ export class RequestAuthenticator {
     return session
   }
 
+  /**
+   * The session for an organisation that the request does not name: identity providers redirect to one address for all owners.
+   * @param operation the `operationId` whose least role decides
+   * @param organisation the username of the organisation
+   * @throws CodedError NOT_FOUND or FORBIDDEN if the person may not do it for the organisation, and those of `requireSession`
+   */
+  async requireSessionFor(
+    request: FastifyRequest,
+    operation: string,
+    organisation: string,
+  ): Promise<Session> {
+    const session = await this.#ownSession(request)
+    if (session === null) throw new CodedError('UNAUTHENTICATED', 'Sign in first.')
+    const { id } = ownerRequest(request)
+    const acting = { id, method: 'POST', operation, organisation }
+    return this.#members.actFor(this.#deps.db.read, session, acting)
+  }
+
   /** @throws CodedError UNAUTHENTICATED, or RECENT_SIGN_IN_REQUIRED if the sign-in is older than 10 minutes */
   async requireRecentSession(request: FastifyRequest): Promise<Session> {
     const session = await this.requireSession(request)

@@ -58,6 +58,7 @@ export const LEAST_ROLES: Readonly<Record<string, Role>> = {
   testWebhook: 'manager',
   redeliverWebhook: 'manager',
   listApiKeys: 'manager',
+  organisationDomain: 'manager',
   createApiKey: 'manager',
   emailSettings: 'manager',
   startRecovery: 'manager',
@@ -85,4 +86,7 @@ export const LEAST_ROLES: Readonly<Record<string, Role>> = {
   completeVerification: 'admin',
   removeVerification: 'admin',
   withdrawVerifiedName: 'admin',
+  setOrganisationDomain: 'admin',
+  removeOrganisationDomain: 'admin',
+  checkOrganisationDomain: 'admin',
 }

@@ -72,6 +72,7 @@ export function githubProvider(
     id: settings.id,
     label: settings.label ?? 'GitHub',
     kind: 'social',
+    for: 'person',
     assurance: 'low',
     unique: true,
     verifiesName: false,

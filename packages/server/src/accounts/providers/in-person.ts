@@ -35,6 +35,7 @@ export function inPersonProvider(
     id: settings.id,
     label: settings.label ?? 'In person',
     kind: 'in-person',
+    for: 'anyone',
     assurance: null,
     unique: false,
     verifiesName: false,

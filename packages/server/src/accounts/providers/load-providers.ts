@@ -3,6 +3,7 @@ import { isLoopback } from '@countersign/protocol'
 import type { Logger } from 'pino'
 import type { Env } from '../../base/config.ts'
 import { type Settings, SettingsError } from '../../base/config.ts'
+import { ORGANISATION_DOMAIN } from '../verification-table.ts'
 import { DEVELOPMENT, DevelopmentProviders, type StartProvider } from './development/index.ts'
 import { IN_PERSON, inPersonProvider } from './in-person.ts'
 import type { IdentityProvider } from './provider.ts'
@@ -85,6 +86,9 @@ function readFile(file: string): string {
 function assertEntryAllowed({ id, type, settings }: ProviderEntry, baseUrl: URL): void {
   if (DEVELOPMENT.some((each) => each.id === id)) {
     throw new ProviderSettingsError(['id is that of a provider for development'])
+  }
+  if (id === ORGANISATION_DOMAIN) {
+    throw new ProviderSettingsError(['id is that of verification by a domain'])
   }
   if (id === IN_PERSON && type !== IN_PERSON) {
     throw new ProviderSettingsError([`id can be ${IN_PERSON} only where type is`])

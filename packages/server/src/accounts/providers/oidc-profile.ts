@@ -37,6 +37,7 @@ export function resolveProfile(settings: OidcSettings): OidcProfile {
     ...assuranceMistakes(merged),
     ...credentialMistakes(merged),
     ...nameMistakes(merged),
+    ...organisationMistakes(merged),
   ]
   if (mistakes.length > 0) throw new ProviderSettingsError(mistakes)
   const clientAuth = merged.clientAuth ?? 'client_secret_basic'
@@ -86,6 +87,19 @@ function credentialMistakes(settings: Partial<OidcSettings>): string[] {
 function nameMistakes({ nameClaim, kind }: Partial<OidcSettings>): string[] {
   if (nameClaim === undefined || kind === 'eid' || kind === 'kyc') return []
   return ['nameClaim is possible only where kind is eid or kyc']
+}
+
+/** Without the claim, the person who signs in would be the organisation. */
+function organisationMistakes(settings: Partial<OidcSettings>): string[] {
+  const { for: verified, subjectClaim, signIn } = settings
+  if (verified !== 'organisation') {
+    return subjectClaim === undefined
+      ? []
+      : ['subjectClaim is possible only where for is organisation']
+  }
+  const mistakes = subjectClaim === undefined ? ['subjectClaim is missing'] : []
+  if (signIn === true) mistakes.push('signIn is not possible where for is organisation')
+  return mistakes
 }
 
 function acceptedAcrValues({

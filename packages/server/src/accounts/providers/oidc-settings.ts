@@ -71,6 +71,15 @@ export const oidcSettings = () =>
           description: `one of: ${ASSURANCES.join(', ')}`,
         }),
       ),
+      for: Type.Optional(
+        Type.Enum(['person', 'organisation'], {
+          type: 'string',
+          description: 'whom it verifies: person (the default) or organisation',
+        }),
+      ),
+      subjectClaim: Type.Optional(
+        word('the claim that identifies the organisation, such as its company number'),
+      ),
       validForDays: Type.Optional(validForDaysField()),
       signIn: Type.Optional(signInField()),
       scopes: Type.Optional(words('a list of scopes; openid is always asked for')),

@@ -64,6 +64,7 @@ export async function oidcProvider(
     id: profile.id,
     label: profile.label,
     kind: profile.kind,
+    for: profile.for ?? 'person',
     assurance: assuranceOf(profile),
     unique: true,
     verifiesName: profile.nameClaim !== undefined,
@@ -163,9 +164,10 @@ async function complete(
     const claims = tokens.claims() as IDToken
     const assurance = checkAcr(profile, claims)
     await checkCoreIdentity(profile, config, tokens.access_token, claims, now)
-    const name = withName ? await readName(profile, config, tokens.access_token, claims) : null
+    const read = (claim: string) => readClaim(claim, config, tokens.access_token, claims)
+    const name = withName ? await read(profile.nameClaim ?? '') : null
     return {
-      subject: claims.sub,
+      subject: await subjectOf(profile, claims.sub, read),
       issuer: claims.iss,
       assurance,
       verifiedAt: new Date(now()),
@@ -189,20 +191,36 @@ function checkAcr(profile: OidcProfile, claims: IDToken): VerificationResult['as
   )
 }
 
-/** The verified name from the ID token, else from the userinfo endpoint if the provider has one. */
-async function readName(
-  { nameClaim = '' }: OidcProfile,
+const MAX_SUBJECT_LENGTH = 256
+
+/** The organisation's own identifier, such as its company number, or the person's `sub`. Several people act for one organisation. */
+async function subjectOf(
+  { label, subjectClaim }: OidcProfile,
+  sub: string,
+  read: (claim: string) => Promise<string | null>,
+): Promise<string> {
+  if (subjectClaim === undefined) return sub
+  const subject = (await read(subjectClaim))?.trim() ?? ''
+  if (subject !== '' && subject.length <= MAX_SUBJECT_LENGTH) return subject
+  throw new ProviderRefusal(
+    `${label} names no organisation that you act for. Begin again, and choose the organisation there.`,
+  )
+}
+
+/** A claim with text from the ID token, else from the userinfo endpoint if the provider has one. */
+async function readClaim(
+  claim: string,
   config: Configuration,
   accessToken: string,
   claims: IDToken,
 ): Promise<string | null> {
   const { userinfo_endpoint: endpoint } = config.serverMetadata()
   const source: Readonly<Record<string, unknown>> =
-    claims[nameClaim] !== undefined || endpoint === undefined
+    claims[claim] !== undefined || endpoint === undefined
       ? claims
       : await fetchUserInfo(config, accessToken, claims.sub)
-  const name = source[nameClaim]
-  return typeof name === 'string' ? name : null
+  const value = source[claim]
+  return typeof value === 'string' ? value : null
 }
 
 async function checkCoreIdentity(

@@ -1,4 +1,5 @@
 import type { Assurance, CallbackFailure, ProviderKind } from '@countersign/protocol'
+import type { OwnerRow } from '../../database/database.ts'
 import type { PagePolicy } from '../../http/page-headers.ts'
 
 /** The result of a verification. Of the subject, only a hash is stored. */
@@ -43,6 +44,9 @@ export interface CompletionInput {
   readonly body?: unknown
 }
 
+/** Whom a provider verifies. A person's verification never counts for an organisation, nor the reverse. */
+type VerifiesFor = 'person' | 'organisation' | 'anyone'
+
 /**
  * An identity provider. Callers call `begin`, then `complete` with the state that `begin` returned, each state once and
  * for the same owner. Each implementation is a file in this folder.
@@ -51,6 +55,7 @@ export interface IdentityProvider {
   readonly id: string
   readonly label: string
   readonly kind: ProviderKind
+  readonly for: VerifiesFor
   /** The assurance of its verifications; null if it varies. */
   readonly assurance: Assurance | null
   /** Whether each person has one stable subject. */
@@ -87,6 +92,14 @@ export interface IdentityProvider {
   ): Promise<{ readonly reference: string } | null>
   /** Contacts the provider and reports what works, for `countersignd provider check`. */
   check(): Promise<readonly ProviderCheck[]>
+}
+
+/** Whether a provider verifies owners of a kind. Accounts of members, which own nothing, count as persons. */
+export function verifiesKind(
+  { for: verified }: Pick<IdentityProvider, 'for'>,
+  kind: OwnerRow['kind'] | undefined,
+): boolean {
+  return verified === 'anyone' || (verified === 'organisation') === (kind === 'organisation')
 }
 
 export interface ProviderCheck {

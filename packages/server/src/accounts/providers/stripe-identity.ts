@@ -82,6 +82,7 @@ export async function stripeIdentityProvider(
     id: settings.id,
     label: settings.label ?? 'Stripe Identity',
     kind: 'kyc',
+    for: 'person',
     assurance: 'substantial',
     unique: false,
     verifiesName: false,

@@ -94,6 +94,7 @@ export function worldIdProvider(
     id: settings.id,
     label: settings.label ?? 'World ID',
     kind: 'personhood',
+    for: 'person',
     assurance: 'substantial',
     unique: true,
     verifiesName: false,

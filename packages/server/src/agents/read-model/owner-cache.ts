@@ -8,7 +8,10 @@ const NEVER_REVISED = { ...DELETED_OWNER, revision: 0 }
 /** Words per owner, 40 bytes, with the strongest verification's provider, assurance and times. */
 const OWNER_WORDS = 10
 const OWNER_FLOATS = OWNER_WORDS / 2
-const WORD = { id: 0, provider: 1, assurance: 2, deleted: 3, revision: 8 } as const
+const WORD = { id: 0, provider: 1, assurance: 2, flags: 3, revision: 8 } as const
+/** The bits of the flags. */
+const DELETED = 1
+const ORGANISATION = 2
 const FLOAT = { expiresAt: 2, verifiedAt: 3 } as const
 const MIN_CAPACITY = 1024
 const GROWTH = 1.5
@@ -58,12 +61,13 @@ export class OwnerCache {
     const owner = this.peek(id)
     if (owner === undefined) return undefined
     const { username, displayName, deleted, verifications, strongest } = owner
-    const { nameChangedAt, publishedNames } = owner
+    const { isOrganisation, nameChangedAt, publishedNames } = owner
     return {
       id,
       username,
       displayName,
       deleted,
+      isOrganisation,
       verifications,
       strongest,
       nameChangedAt,
@@ -78,7 +82,8 @@ export class OwnerCache {
     const float = slot * OWNER_FLOATS
     const { strongest, verifications } = owner
     this.#words[word + WORD.id] = owner.id
-    this.#words[word + WORD.deleted] = owner.deleted ? 1 : 0
+    this.#words[word + WORD.flags] =
+      (owner.deleted ? DELETED : 0) | (owner.isOrganisation ? ORGANISATION : 0)
     this.#words[word + WORD.provider] = NO_VERIFICATION
     if (strongest !== null) {
       this.#words[word + WORD.provider] = this.#providers.numberOf(strongest.provider)
@@ -113,7 +118,15 @@ export class OwnerCache {
   }
 
   isDeletedAt(slot: number): boolean {
-    return this.#words[slot * OWNER_WORDS + WORD.deleted] === 1
+    return this.#hasFlag(slot, DELETED)
+  }
+
+  isOrganisationAt(slot: number): boolean {
+    return this.#hasFlag(slot, ORGANISATION)
+  }
+
+  #hasFlag(slot: number, flag: number): boolean {
+    return ((this.#words[slot * OWNER_WORDS + WORD.flags] as number) & flag) !== 0
   }
 
   strongestAt(slot: number): VerificationEvidence | null {
@@ -175,6 +188,10 @@ class SlotOwner implements OwnerRecord, Revised {
 
   get deleted(): boolean {
     return this.#owners.isDeletedAt(this.#slot)
+  }
+
+  get isOrganisation(): boolean {
+    return this.#owners.isOrganisationAt(this.#slot)
   }
 
   get strongest(): VerificationEvidence | null {

@@ -98,6 +98,7 @@ export function ownerRecordOf(
     username: row.username,
     displayName: row.display_name,
     deleted: row.deleted_at !== null,
+    isOrganisation: row.kind === 'organisation',
     verifications,
     strongest: strongestVerification(verifications, Number.NEGATIVE_INFINITY),
     nameChangedAt: row.name_changed_at,

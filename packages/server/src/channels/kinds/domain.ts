@@ -4,8 +4,51 @@ import {
   ProofAbsent,
   Unreachable,
 } from '../../http/outbound/perspective.ts'
-import type { ChannelKind, FoundProof, Proof, ProofQuery } from './kind.ts'
+import type { ChannelKind, FoundProof, PlacedProof, Proof, ProofCheck, ProofQuery } from './kind.ts'
 import { DOMAIN_FIELD, parseDomain } from './parse-handle.ts'
+
+/** Whom the line on a domain names. */
+export interface NamedSubject<P> {
+  /** The field of the line that names the subject. */
+  readonly field: 'did' | 'organisation'
+  readonly idOf: (proof: P) => string
+  /** What the token belongs to: "this channel". */
+  readonly holder: string
+  /** The subject for the owner: "agent". */
+  readonly noun: string
+}
+
+/** How a domain proves that it belongs to a subject: by a line in a DNS record, or in a file on its web server. */
+export interface DomainChallenge<P extends PlacedProof> {
+  readonly line: (proof: P) => string
+  /** The name of the TXT record. */
+  readonly recordName: (proof: P) => string
+  readonly fileUrl: (proof: P) => URL
+  readonly check: ProofCheck<P>
+}
+
+const METHODS = [
+  { method: 'dns', find: findRecord },
+  { method: 'file', find: findFile },
+] as const
+
+export function domainChallenge<P extends PlacedProof>(
+  subject: NamedSubject<P>,
+): DomainChallenge<P> {
+  return {
+    line: (proof) => challengeLine(subject, proof),
+    recordName,
+    fileUrl,
+    check: { agreement: 'most', observe: (from, query) => observe(subject, from, query) },
+  }
+}
+
+const agentChallenge = domainChallenge<Proof>({
+  field: 'did',
+  idOf: ({ did }) => did,
+  holder: 'this channel',
+  noun: 'agent',
+})
 
 /** A domain that names the agent in a DNS record or in a file on its web server. */
 export const domain: ChannelKind = {
@@ -26,7 +69,7 @@ export const domain: ChannelKind = {
       fields: [
         { label: 'Name', value: recordName(proof), multiline: false },
         { label: 'Type', value: 'TXT', multiline: false },
-        { label: 'Value', value: challengeLine(proof), multiline: false },
+        { label: 'Value', value: agentChallenge.line(proof), multiline: false },
       ],
     },
     {
@@ -35,26 +78,25 @@ export const domain: ChannelKind = {
       step: 'Publish a text file with this line at this address. Lines for other agents can stay.',
       fields: [
         { label: 'Address', value: fileUrl(proof).href, multiline: false },
-        { label: 'Line', value: challengeLine(proof), multiline: false },
+        { label: 'Line', value: agentChallenge.line(proof), multiline: false },
       ],
     },
   ],
-  check: { agreement: 'most', observe },
+  check: agentChallenge.check,
 }
 
-const METHODS = [
-  { method: 'dns', find: findRecord },
-  { method: 'file', find: findFile },
-] as const
-
 /** Either method is enough. The proof is absent only if both methods say so. */
-async function observe(from: Perspective, query: ProofQuery): Promise<FoundProof> {
+async function observe<P extends PlacedProof>(
+  subject: NamedSubject<P>,
+  from: Perspective,
+  query: ProofQuery<P>,
+): Promise<FoundProof> {
   const { provenBy } = query
   const misses: (ProofAbsent | Unreachable)[] = []
   for (const { method, find } of METHODS) {
     if (provenBy !== null && provenBy !== method) continue
     try {
-      return { method, detail: await find(from, query) }
+      return { method, detail: await find(subject, from, query) }
     } catch (error) {
       if (!(error instanceof ProofAbsent || error instanceof Unreachable)) throw error
       misses.push(error)
@@ -66,33 +108,43 @@ async function observe(from: Perspective, query: ProofQuery): Promise<FoundProof
     : new Unreachable(detail)
 }
 
-async function findRecord(from: Perspective, query: ProofQuery): Promise<string> {
+async function findRecord<P extends PlacedProof>(
+  subject: NamedSubject<P>,
+  from: Perspective,
+  query: ProofQuery<P>,
+): Promise<string> {
   const name = recordName(query.proof)
-  assertLinePresent(await from.txt(name), query, `The TXT records at ${name}`)
-  return `A TXT record at ${name} holds the token of this channel.`
+  assertLinePresent(subject, await from.txt(name), query, `The TXT records at ${name}`)
+  return `A TXT record at ${name} holds the token of ${subject.holder}.`
 }
 
-async function findFile(from: Perspective, query: ProofQuery): Promise<string> {
+async function findFile<P extends PlacedProof>(
+  subject: NamedSubject<P>,
+  from: Perspective,
+  query: ProofQuery<P>,
+): Promise<string> {
   const url = fileUrl(query.proof)
   const { text } = await fetchWellKnown(from, url, 'text/plain')
-  assertLinePresent(text.replace(/^\ufeff/, '').split(/\r?\n/), query, `The lines at ${url}`)
-  return `A line at ${url} holds the token of this channel.`
+  const lines = text.replace(/^\ufeff/, '').split(/\r?\n/)
+  assertLinePresent(subject, lines, query, `The lines at ${url}`)
+  return `A line at ${url} holds the token of ${subject.holder}.`
 }
 
-function recordName({ naming, handle }: Proof): string {
+function recordName({ naming, handle }: PlacedProof): string {
   return `_${naming.shortName}-challenge.${handle}`
 }
 
-function fileUrl({ naming, handle }: Proof): URL {
+function fileUrl({ naming, handle }: PlacedProof): URL {
   return wellKnownUrl(handle, `${naming.shortName}-challenge.txt`)
 }
 
 /**
- * The line that proves a domain: token, DID and expiry as `key=value` fields, following
- * draft-ietf-dnsop-domain-verification-techniques. A domain may hold lines for several agents.
+ * The line that proves a domain: token, subject and expiry as `key=value` fields, following
+ * draft-ietf-dnsop-domain-verification-techniques. A domain may hold lines for several agents and organisations.
  */
-function challengeLine({ token, did, expiresAt }: Proof): string {
-  return `token=${token} did=${did} expiry=${new Date(expiresAt).toISOString()}`
+function challengeLine<P extends PlacedProof>({ field, idOf }: NamedSubject<P>, proof: P): string {
+  const expiry = new Date(proof.expiresAt).toISOString()
+  return `token=${proof.token} ${field}=${idOf(proof)} expiry=${expiry}`
 }
 
 /**
@@ -100,37 +152,46 @@ function challengeLine({ token, did, expiresAt }: Proof): string {
  * @param place the subject of the error's sentence, in the plural: "The lines at …"
  * @throws ProofAbsent which says what was found instead
  */
-function assertLinePresent(lines: readonly string[], query: ProofQuery, place: string): void {
-  const { token, did } = query.proof
-  const found = lines.map(parseFields).filter((fields) => fields !== null)
+function assertLinePresent<P extends PlacedProof>(
+  { field, idOf, holder, noun }: NamedSubject<P>,
+  lines: readonly string[],
+  query: ProofQuery<P>,
+  place: string,
+): void {
+  const { token } = query.proof
+  const id = idOf(query.proof)
+  const found = lines.map((line) => parseFields(line, field)).filter((fields) => fields !== null)
   const ours = found.filter((fields) => fields.get('token') === token)
-  const named = ours.filter((fields) => fields.get('did') === did)
+  const named = ours.filter((fields) => fields.get(field) === id)
   const problems = named.map((fields) => problemOf(fields.get('expiry'), query))
   if (problems.includes(null)) return
   throw new ProofAbsent(`${place} hold ${describe()}.`)
 
   function describe(): string {
-    if (named.length > 0) return `the token of this channel ${problems[0]}`
-    if (ours.length > 0) return 'the token of this channel, but with the DID of another agent'
-    if (found.some((fields) => fields.get('did') === did)) return 'another token for this agent'
-    if (found.length > 0) return 'nothing for this agent, but for others'
-    return 'no line such as token=… did=… expiry=…'
+    if (named.length > 0) return `the token of ${holder} ${problems[0]}`
+    if (ours.length > 0) return `the token of ${holder}, but for another ${noun}`
+    if (found.some((fields) => fields.get(field) === id)) return `another token for this ${noun}`
+    if (found.length > 0) return `nothing for this ${noun}, but for others`
+    return `no line such as token=… ${field}=… expiry=…`
   }
 }
 
-function problemOf(expiry: string | undefined, { provenBy, now }: ProofQuery): string | null {
+function problemOf(
+  expiry: string | undefined,
+  { provenBy, now }: Pick<ProofQuery, 'provenBy' | 'now'>,
+): string | null {
   return provenBy === null ? expiryProblem(expiry, now) : null
 }
 
-/** Parses the fields of a line. Returns null if it is not a proof line; a duplicate field makes it ambiguous. */
-function parseFields(line: string): ReadonlyMap<string, string> | null {
+/** Parses the fields of a line. Returns null if it is not a line of this kind; a duplicate field makes it ambiguous. */
+function parseFields(line: string, field: string): ReadonlyMap<string, string> | null {
   const fields = new Map<string, string>()
   for (const word of line.trim().split(/\s+/)) {
     const [key = '', value] = word.split(/=(.*)/s)
     if (value === undefined || fields.has(key)) return null
     fields.set(key, value)
   }
-  return fields.has('token') && fields.has('did') ? fields : null
+  return fields.has('token') && fields.has(field) ? fields : null
 }
 
 /** The well-known URL of a name under a domain (RFC 8615). */

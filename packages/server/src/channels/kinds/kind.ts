@@ -8,25 +8,29 @@ import {
 import type { Perspective } from '../../http/outbound/perspective.ts'
 import type { CoreDeps } from '../../secrets/core-deps.ts'
 
-/** The contents of a proof, and the agent and place that it connects. */
-export interface Proof {
+/** What is placed somewhere to prove who holds it. */
+export interface PlacedProof {
   readonly naming: Naming
-  readonly did: Did
-  /** 32 bytes. */
-  readonly publicKey: Uint8Array
   /** The handle or domain as returned by `parse`. */
   readonly handle: string
-  /** The origin of this service, without a trailing slash. */
-  readonly baseUrl: string
-  /** Random, for one channel of one agent: 22 base58 characters, more than 128 bits. */
+  /** Random, for one place and one holder: 22 base58 characters, more than 128 bits. */
   readonly token: string
-  /** When the token can no longer prove the channel for the first time. Milliseconds since 1970. */
+  /** When the token can no longer prove the place for the first time. Milliseconds since 1970. */
   readonly expiresAt: number
 }
 
+/** The contents of a proof of a channel, and the agent that it names. */
+export interface Proof extends PlacedProof {
+  readonly did: Did
+  /** 32 bytes. */
+  readonly publicKey: Uint8Array
+  /** The origin of this service, without a trailing slash. */
+  readonly baseUrl: string
+}
+
 /** The proof that a check looks for. */
-export interface ProofQuery {
-  readonly proof: Proof
+export interface ProofQuery<P = Proof> {
+  readonly proof: P
   /**
    * The id of the method by which this token has proven the channel: the check uses only this method and ignores the token's
    * expiry. Null if the token has proven nothing yet: the check tries every method.
@@ -73,17 +77,18 @@ export interface ChannelKind {
   /** The ways to prove a handle: what to place, and where. */
   methods(proof: Proof): readonly ProofMethodInWords[]
   /** How this service checks the proof; null if the agent itself proves the channel. */
-  readonly check: ChannelCheck | null
+  readonly check: ProofCheck | null
 }
 
-interface ChannelCheck {
+/** @typeParam P the proof that it looks for */
+export interface ProofCheck<P = Proof> {
   /** `most`: more than half of the perspectives must find the proof. `first`: the first that can be reached decides. */
   readonly agreement: 'most' | 'first'
   /**
    * Looks for a proof from one perspective.
    * @throws ProofAbsent if the place answers without the proof, Unreachable if it gives no usable answer
    */
-  observe(from: Perspective, query: ProofQuery): Promise<FoundProof>
+  observe(from: Perspective, query: ProofQuery<P>): Promise<FoundProof>
 }
 
 /** An input is not a handle of a kind of channel. The message is for people. */

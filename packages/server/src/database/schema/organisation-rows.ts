@@ -43,17 +43,18 @@ export interface OrganisationSettingsRow {
 export interface OrganisationDomainRow {
   org_id: number
   domain: string
-  /** To be published: 24 base58 characters. */
+  /** To be published: 22 base58 characters. */
   token: string
   token_expires_at: number
   proven_at: number | null
   /** The token that was found. */
   proven_token: string | null
+  /** How it was found: `dns` or `file`. */
+  proven_by: string | null
   /** When the domain is checked next; null: not at all. */
   due_at: number | null
   leased_by: string | null
   held_until: number
-  failures: number
 }
 
 /** An organisation's OpenID provider. */

@@ -105,6 +105,7 @@ const LIMITS_BY_OPERATION: Readonly<Record<string, readonly RateLimit[]>> = {
   preview: [LIMITS.reads, LIMITS.pictures],
   checkChannel: [changes, LIMITS.channelChecks],
   signAgentCard: [changes, LIMITS.channelChecks],
+  checkOrganisationDomain: [changes, LIMITS.channelChecks],
   verify: [verifications],
   verifyRequest: [verifications],
   challengeRuntime: [verifications],

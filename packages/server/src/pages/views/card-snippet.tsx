@@ -40,7 +40,7 @@ export function cardSnippet(
       )}
       <dl>
         <Entry name="Grade">{grade}</Entry>
-        <Entry name="Owner">
+        <Entry name={card.ownerKind === 'organisation' ? 'Organisation' : 'Owner'}>
           {owner === null ? 'None (account deleted)' : <Owner {...owner} />}
         </Entry>
         <OwnerNameEntries ownerName={card.ownerName} />

@@ -43,33 +43,39 @@ function Reason({ of: reason }: { readonly of: string | null }) {
 
 /** Who runs an active agent. A self-declared name is quoted, and the next sentence calls it unverified, whatever it says. */
 function RunBy({ certificate: { agent, verification, verifiedName } }: AnswerProps): ReactNode {
-  const { owner } = agent
+  const { owner, ownerKind } = agent
+  const isOrganisation = ownerKind === 'organisation'
   if (owner === null) return 'Its owner has deleted their account.'
   if (verifiedName !== null) {
     const { name, label, verifiedAt } = verifiedName
     return (
       <>
-        Run by{' '}
+        Run by {isOrganisation && 'the organisation '}
         <strong className="font-bold">
           <bdi>{name}</bdi>
         </strong>
-        , name verified by {label} in <Month at={verifiedAt} />.
+        , {isOrganisation ? '' : 'name '}verified by {label} in <Month at={verifiedAt} />.
       </>
     )
   }
   const declared = (
     <>
-      Its owner calls themselves <Quoted>{owner.displayName}</Quoted>.
+      {isOrganisation ? 'The organisation that runs it calls itself' : 'Its owner calls themselves'}{' '}
+      <Quoted>{owner.displayName}</Quoted>.
     </>
   )
   if (verification === null || agent.developmentOnly) {
-    return <>{declared} Nobody has verified this name or their identity.</>
+    return (
+      <>
+        {declared} Nobody has verified this name or {isOrganisation ? 'its' : 'their'} identity.
+      </>
+    )
   }
   const { label, verifiedAt, assurance } = verification
   return (
     <>
-      {declared} This name is not verified. Their identity was verified in <Month at={verifiedAt} />{' '}
-      ({label}, {assurance} assurance).
+      {declared} This name is not verified. {isOrganisation ? 'Its' : 'Their'} identity was verified
+      in <Month at={verifiedAt} /> ({label}, {assurance} assurance).
     </>
   )
 }

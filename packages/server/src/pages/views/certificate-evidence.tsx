@@ -12,7 +12,7 @@ export interface EvidenceProps {
 
 /** The owner and their identity verification. */
 export function OwnerClause({ certificate: { agent, verification, verifiedName } }: EvidenceProps) {
-  const { owner, ownerName } = agent
+  const { owner, ownerName, ownerKind, ownerChangedAt } = agent
   return (
     <Clause id="owner" title="Owner">
       {owner === null && (
@@ -20,7 +20,7 @@ export function OwnerClause({ certificate: { agent, verification, verifiedName }
       )}
       <dl className="grid grid-cols-[repeat(auto-fit,minmax(min(100%,12rem),1fr))] gap-x-6 gap-y-3">
         {verifiedName !== null && (
-          <KeyValue name="Verified name">
+          <KeyValue name={ownerKind === 'organisation' ? 'Organisation' : 'Verified name'}>
             <bdi>{verifiedName.name}</bdi>
             <span className="block text-sm text-soft">
               Verified by {verifiedName.label} on <Day at={verifiedName.verifiedAt} />
@@ -43,6 +43,14 @@ export function OwnerClause({ certificate: { agent, verification, verifiedName }
               <span className="block text-sm text-warn">
                 Changed on <Day at={ownerName.changedAt} />
               </span>
+            )}
+          </KeyValue>
+        )}
+        {owner !== null && ownerChangedAt !== undefined && (
+          <KeyValue name="Owner changed on">
+            <Day at={ownerChangedAt} />
+            {agent.keyChangedAt < ownerChangedAt && (
+              <span className="block text-sm text-warn">The key is older than this owner.</span>
             )}
           </KeyValue>
         )}

@@ -135,9 +135,11 @@ function Agent({ context, certificate: { agent, grade }, isTitle }: AgentProps) 
 /** What has happened to the certificate, as far as the agent itself shows it: all of it is in the log. */
 function History({ certificate: { agent, recovery } }: Pick<FaceProps, 'certificate'>) {
   const { status, claimedAt, statusChangedAt, keySequence, keyChangedAt } = agent
+  const { ownerChangedAt = '' } = agent
   const events = [
     { at: keyChangedAt, words: keySequence > 1 && replacedWords(keySequence - 1) },
     { at: recovery?.startedAt ?? '', words: recovery !== null && 'Key recovery started on' },
+    { at: ownerChangedAt, words: ownerChangedAt !== '' && 'Owner changed on' },
     { at: statusChangedAt, words: statusChangedAt !== claimedAt && STATUS_EVENTS[status] },
   ]
   // A time that is only a day can be before the claim, which is always the first event.

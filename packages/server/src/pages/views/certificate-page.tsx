@@ -80,7 +80,8 @@ function descriptionOf({ serviceName }: PageContext, certificate: Certificate): 
     verifiedName === null
       ? `“${quotable(owner?.displayName ?? 'none')}” (self-declared name)`
       : `${verifiedName.name} (verified name)`
-  return `The agent named ${name} holds an active ${serviceName} certificate. Owner: ${ownerName}. ${identity}`
+  const kind = agent.ownerKind === 'organisation' ? 'Organisation' : 'Owner'
+  return `The agent named ${name} holds an active ${serviceName} certificate. ${kind}: ${ownerName}. ${identity}`
 }
 
 /** JSON-LD of a certificate (schema.org Certification). */
@@ -114,7 +115,7 @@ function certificateJsonLd(
       identifier: [did, agent.didWeb],
       ...(agent.owner !== null && {
         maintainer: {
-          '@type': 'Thing',
+          '@type': agent.ownerKind === 'organisation' ? 'Organization' : 'Thing',
           name: agent.owner.displayName,
           identifier: agent.owner.username,
         },

@@ -3,6 +3,7 @@ import { ASSURANCES, type Assurance, CodedError } from '@countersign/protocol'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { assertSamePepper } from '../../accounts/identity/pepper-check.ts'
 import { unverifyOwner, verifyOwner } from '../../accounts/identity/record-verification.ts'
+import { publishableName } from '../../accounts/identity/verify.ts'
 import { ownerByUsername, ownersAfter } from '../../accounts/owner-table.ts'
 import { addOwner } from '../../accounts/owners/add-owner.ts'
 import { issueSignInLink } from '../../accounts/owners/sign-in-link.ts'
@@ -53,6 +54,7 @@ export function ownerCommands(program: Command, env: Env): void {
       'ISO 8601 date or time at which it ends (default: never)',
       parseDate,
     )
+    .option('--name <name>', 'the name of an organisation, as its register has it: it is published')
     .action((username: string, options: VerifyOptions, command: Command) =>
       verify(env, username, options, command),
     )
@@ -119,6 +121,7 @@ interface VerifyOptions {
   readonly provider: string
   readonly assurance: Assurance
   readonly expires?: number
+  readonly name?: string
 }
 
 async function verify(
@@ -127,12 +130,13 @@ async function verify(
   options: VerifyOptions,
   command: Command,
 ): Promise<void> {
-  const { provider, assurance } = options
+  const { provider, assurance, name } = options
   const expiresAt = options.expires ?? null
   await withData(env, async (context) => {
     await assertSamePepper(context)
     const owner = await requireOwner(context.db.read, username)
     assertNotManaged(owner)
+    const publishedName = name === undefined ? null : registeredName(owner, name, assurance)
     // The operator verifies one owner in person: the owner's own id serves as the subject.
     const subject = String(owner.id)
     await verifyOwner(context, owner.id, {
@@ -141,6 +145,7 @@ async function verify(
       subject,
       assurance,
       expiresAt,
+      publishedName,
     })
   })
   const expires = expiresAt === null ? null : timestamp(expiresAt)
@@ -149,6 +154,22 @@ async function verify(
     command,
     { username, provider, assurance, expiresAt: expires },
     `${username} is verified by ${provider} (${assurance})${until}.`,
+  )
+}
+
+/** People decide for themselves whether their verified name is published. */
+function registeredName(owner: OwnerRow, name: string, assurance: Assurance): string {
+  if (owner.kind !== 'organisation') {
+    throw new CodedError(
+      'VALIDATION_ERROR',
+      `${owner.username} is no organisation: leave out --name.`,
+    )
+  }
+  const published = publishableName({ name, assurance })
+  if (published !== null) return published
+  throw new CodedError(
+    'VALIDATION_ERROR',
+    'This name cannot be published: it needs 1 to 128 characters without control characters or imitations of letters, and at least substantial assurance.',
   )
 }
 

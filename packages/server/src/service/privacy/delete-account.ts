@@ -18,6 +18,7 @@ import { anonymizeAgents, oldestAgents } from '../../agents/manage/own-agent-tab
 import { assertConfirmed, REVOKE_BATCH_SIZE } from '../../agents/manage/revoke-all.ts'
 import { writeProfile } from '../../agents/manage/update-profile.ts'
 import { eraseChannels } from '../../channels/channel-lifecycle.ts'
+import { deleteDomain } from '../../channels/organisation-domain/organisation-domain-table.ts'
 import type { JobRow, Tx } from '../../database/database.ts'
 import { appendEvent } from '../../database/event-table.ts'
 import { cancelJob } from '../../database/jobs/job-table.ts'
@@ -123,6 +124,7 @@ async function eraseOwner(tx: Tx, ownerId: number, at: number): Promise<void> {
   await deleteEndpointsOf(tx, ownerId)
   await eraseIssuers(tx, ownerId)
   await eraseQuota(tx, ownerId)
+  await deleteDomain(tx, ownerId)
   await deleteOwnerRecords(tx, ownerId)
   await insertDeletedOwner(tx)
   await anonymizeReleasedUsernames(tx, ownerId)

@@ -25,10 +25,9 @@ const ENV: Readonly<Record<string, string>> = {
   NOT_A_KEY: SECRET,
   EMPTY: '',
   ...Object.fromEntries(
-    ['GOOGLE', 'GITHUB', 'IDURA', 'SIGNICAT', 'ID_ME', 'MICROSOFT', 'DIDIT'].map((each) => [
-      `${each}_SECRET`,
-      SECRET,
-    ]),
+    ['GOOGLE', 'GITHUB', 'IDURA', 'SIGNICAT', 'ID_ME', 'MICROSOFT', 'DIDIT', 'REGISTER'].map(
+      (each) => [`${each}_SECRET`, SECRET],
+    ),
   ),
 }
 
@@ -254,6 +253,25 @@ const MISTAKES: readonly Mistake[] = [
     mistakes: [`${at(0, 'dev-high')}: id is that of a provider for development`],
   },
   {
+    name: 'the id of verification by a domain',
+    providers: [{ ...google, id: 'organisation-domain' }],
+    mistakes: [`${at(0, 'organisation-domain')}: id is that of verification by a domain`],
+  },
+  {
+    name: 'a provider for organisations that would take the person for one, or one for persons with its claim',
+    providers: [
+      { ...google, signIn: true, for: 'organisation' },
+      { ...google, id: 'g2', subjectClaim: 'org_number' },
+      { ...google, id: 'g3', for: 'company' },
+    ],
+    mistakes: [
+      `${at(2, 'g3')}: for must be whom it verifies: person (the default) or organisation`,
+      `${at(0, 'google')}: subjectClaim is missing`,
+      `${at(0, 'google')}: signIn is not possible where for is organisation`,
+      `${at(1, 'g2')}: subjectClaim is possible only where for is organisation`,
+    ],
+  },
+  {
     name: 'the id in-person with another type',
     providers: [{ ...google, id: 'in-person' }],
     mistakes: [`${at(0, 'in-person')}: id can be in-person only where type is`],
@@ -323,6 +341,7 @@ for (const baseUrl of [
         'dev-low development',
         'dev-substantial development',
         'dev-high development',
+        'dev-organisation development',
         'in-person in-person',
       ],
     )

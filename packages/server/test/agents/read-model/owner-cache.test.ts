@@ -25,6 +25,7 @@ const owner = (id: fc.Arbitrary<number>): fc.Arbitrary<OwnerRecord> =>
         username: fc.string(),
         displayName: fc.string({ unit: 'grapheme' }),
         deleted: fc.boolean(),
+        isOrganisation: fc.boolean(),
         verifications: fc.array(verification, { maxLength: 3 }),
         nameChangedAt: fc.option(fc.integer({ min: 0, max: 2e12 })),
         publishedNames: fc
@@ -47,9 +48,10 @@ test('within the limit every owner has the last value set, as a copy and as a vi
         assert.deepEqual(cache.get(id), expected)
         const view = cache.peek(id) as OwnerRecord
         const { username, displayName, deleted, verifications, strongest } = view
-        const { nameChangedAt, publishedNames } = view
+        const { isOrganisation, nameChangedAt, publishedNames } = view
         const names = { username, displayName, nameChangedAt, publishedNames }
-        assert.deepEqual({ id, ...names, deleted, verifications, strongest }, cache.get(id))
+        const flags = { deleted, isOrganisation }
+        assert.deepEqual({ id, ...names, ...flags, verifications, strongest }, cache.get(id))
       }
       for (let id = 1; id <= 3000; id += 97) {
         if (!last.has(id)) assert.equal(cache.get(id), undefined)
@@ -82,6 +84,7 @@ test('a copy does not change with the cache', () => {
     username: 'ada',
     displayName: 'Ada',
     deleted: false,
+    isOrganisation: false,
     verifications: [],
     strongest: null,
     nameChangedAt: null,

@@ -11,27 +11,38 @@ interface Development {
   readonly assurance: Assurance
   readonly signIn: boolean
   readonly validForDays: number
+  readonly for: 'person' | 'organisation'
 }
 
-/** Providers for a developer's machine, one for each assurance level. */
+/** Providers for a developer's machine: one for each assurance level of persons, and one for organisations. */
 export const DEVELOPMENT: readonly Development[] = [
   {
     id: 'dev-low',
     assurance: 'low',
     signIn: true,
     validForDays: 30,
+    for: 'person',
   },
   {
     id: 'dev-substantial',
     assurance: 'substantial',
     signIn: false,
     validForDays: 365,
+    for: 'person',
   },
   {
     id: 'dev-high',
     assurance: 'high',
     signIn: false,
     validForDays: 730,
+    for: 'person',
+  },
+  {
+    id: 'dev-organisation',
+    assurance: 'substantial',
+    signIn: false,
+    validForDays: 365,
+    for: 'organisation',
   },
 ]
 
@@ -74,7 +85,7 @@ export class DevelopmentProviders {
   }
 
   #provider(development: Development): IdentityProvider {
-    const { id, assurance, signIn, validForDays } = development
+    const { id, assurance, signIn, validForDays, for: verified } = development
     let starting: Promise<IdentityProvider> | null = null
     const started = () => {
       starting ??= this.#open(development)
@@ -84,6 +95,7 @@ export class DevelopmentProviders {
       id,
       label: DEVELOPMENT_LABELS[id],
       kind: 'development',
+      for: verified,
       assurance,
       unique: true,
       verifiesName: assurance !== 'low',
@@ -99,7 +111,7 @@ export class DevelopmentProviders {
 
   async #open(development: Development): Promise<IdentityProvider> {
     if (this.#closed) throw new Error('The providers for development have ended.')
-    const { id, assurance } = development
+    const { id, assurance, for: verified } = development
     const label = DEVELOPMENT_LABELS[id]
     const running = this.#start(id)
     this.#started.push(running)
@@ -112,6 +124,9 @@ export class DevelopmentProviders {
         issuer,
         label,
         kind: 'eid',
+        for: verified,
+        // There, the name that a developer enters identifies the organisation.
+        ...(verified === 'organisation' && { subjectClaim: 'sub' }),
         nameClaim: 'name',
         proves: label,
         assurance,

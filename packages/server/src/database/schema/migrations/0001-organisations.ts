@@ -47,10 +47,10 @@ create table organisation_domains (
   token_expires_at bigint not null,
   proven_at bigint,
   proven_token ${text},
+  proven_by ${text},
   due_at bigint,
   leased_by ${text},
-  held_until bigint not null default 0,
-  failures integer not null default 0
+  held_until bigint not null default 0
 );
 create index organisation_domains_due on organisation_domains (due_at);
 
