@@ -154,6 +154,8 @@ export const API_RESOURCES: readonly ApiResource[] = [
       'acceptInvitation',
       'declineInvitation',
       'listActions',
+      'organisationSettings',
+      'editOrganisation',
     ],
   },
   {

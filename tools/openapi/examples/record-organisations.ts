@@ -17,6 +17,7 @@ export async function recordOrganisations(world: World): Promise<void> {
   })
   await recordInvitations(world)
   await recordMembers(world)
+  await recordSettings(world)
 }
 
 /** Ada invites Mary and Alan. Mary accepts, Alan declines. */
@@ -72,4 +73,12 @@ async function another({ service, anyone }: World, username: string): Promise<Re
   const browser = anyone.another()
   await browser.send('POST', '/api/sign-in/link', { body: { token: url.split('#link=')[1] } })
   return browser
+}
+
+async function recordSettings({ ada }: World): Promise<void> {
+  const path = `/api/account/organisation${ACME}`
+  await ada.record('organisationSettings', 'GET', path)
+  await ada.record('editOrganisation', 'PATCH', path, {
+    body: { suspendWithoutResponsibleAfterDays: 30 },
+  })
 }
