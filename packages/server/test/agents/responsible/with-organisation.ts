@@ -19,10 +19,8 @@ import {
 import { signInBy, TestClock } from '../../../../../test/support/sign-in-by.ts'
 import type { SignedInOwner } from '../../../../../test/support/signed-in.ts'
 import { untilTicked } from '../../../../../test/support/until.ts'
-import {
-  endMembership,
-  type MembershipEndReason,
-} from '../../../src/accounts/organisations/end-membership.ts'
+import { endMembership } from '../../../src/accounts/organisations/end-membership.ts'
+import type { MembershipEndReason } from '../../../src/accounts/organisations/membership-table.ts'
 
 export const AGENTS = '/api/account/agents'
 
