@@ -228,6 +228,7 @@ test('many agents are suspended 200 at a time, with one notification', async (t)
     .selectFrom('agents')
     .select('status_changed_at')
     .where('status_reason', '=', 'owner_lost')
+    .orderBy('status_changed_at')
     .execute()
   const transactions = Map.groupBy(suspended, (each) => each.status_changed_at)
   assert.deepEqual(
