@@ -67,6 +67,7 @@ try {
           seq: i + 1,
           claimed_at: Date.now(),
           grade: 'C',
+          responsible: null,
         })
       }
     })

@@ -32,7 +32,7 @@ export interface Member extends SignedInOwner {
 }
 
 /** A browser that names an organisation in each request. */
-function actingFor(self: SignedInOwner, organisation: string): SignedInOwner {
+export function actingFor(self: SignedInOwner, organisation: string): SignedInOwner {
   const send = (method: string, target: string, body?: unknown): Promise<Answer> => {
     const separator = target.includes('?') ? '&' : '?'
     return self.send(method, `${target}${separator}organisation=${organisation}`, body)

@@ -1,3 +1,4 @@
+import type { ApiKeyScope } from '@countersign/protocol'
 import type { TestService } from './service.ts'
 import type { SignedInOwner } from './signed-in.ts'
 
@@ -67,4 +68,45 @@ export function headersOf(
   { cookie }: Pick<SignedInOwner, 'cookie'>,
 ): Record<string, string> {
   return { cookie, origin: service.settings.baseUrl.origin }
+}
+
+/** What each scope admits. A route that keys may use has to be added here. */
+export const OPERATIONS_OF_SCOPES: Readonly<Record<ApiKeyScope, readonly string[]>> = {
+  'agents:read': [
+    'ownerAgents',
+    'ownerAgent',
+    'agentHistory',
+    'agentLogOpenings',
+    'activity',
+    'listChannelKinds',
+    'listChannels',
+    'ownDelegationGroups',
+  ],
+  'agents:write': ['editAgent', 'setAvatar', 'removeAvatar', 'allowDelegation'],
+  'agents:status': [
+    'suspendAgent',
+    'reactivateAgent',
+    'endOwnDelegations',
+    'endOwnDelegationGroup',
+  ],
+  'agents:revoke': ['revokeAgent', 'reportOwnKey'],
+  'claim_tokens:create': ['issueToken', 'issueTokens'],
+  'channels:write': [
+    'addChannel',
+    'checkChannel',
+    'renewChannel',
+    'removeChannel',
+    'signAgentCard',
+  ],
+  'webhooks:read': ['listWebhooks', 'listWebhookDeliveries'],
+  'webhooks:write': [
+    'createWebhook',
+    'changeWebhook',
+    'deleteWebhook',
+    'rotateWebhookSecret',
+    'testWebhook',
+    'redeliverWebhook',
+  ],
+  'grants:read': ['listGrantIssuers', 'agentGrants'],
+  'grants:write': ['createGrantIssuer', 'deleteGrantIssuer', 'assignGrantIssuer'],
 }

@@ -30,7 +30,7 @@ export { type CommandResult, run }
 export const ROOT = join(import.meta.dirname, '../..')
 export const COUNTERSIGND = join(ROOT, 'packages/server/bin/countersignd.mjs')
 
-type Env = Readonly<Record<string, string>>
+export type Env = Readonly<Record<string, string>>
 
 /** Something that `t.after` of node:test offers. */
 export interface Cleanup {

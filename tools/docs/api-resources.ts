@@ -158,6 +158,8 @@ export const API_RESOURCES: readonly ApiResource[] = [
       'setOrganisationDomain',
       'checkOrganisationDomain',
       'removeOrganisationDomain',
+      'organisationSettings',
+      'editOrganisation',
     ],
   },
   {

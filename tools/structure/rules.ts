@@ -49,8 +49,8 @@ export const BARS: readonly {
   readonly mostLines: number
 }[] = [
   { within: /^packages\/server\/src\//, mostFiles: 660, mostLines: 73_000 },
-  // The list of parts, and what registers, runs and closes them.
-  { within: /^packages\/server\/src\/service\/[^/]+\.ts$/, mostLines: 700 },
+  // The lists of parts and of effects, and what registers, runs and closes them.
+  { within: /^packages\/server\/src\/service\/[^/]+\.ts$/, mostLines: 740 },
   { within: /^packages\/[a-z]+\/src\//, mostLines: 130_000 },
 ]
 

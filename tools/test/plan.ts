@@ -21,6 +21,7 @@ const EVERY_FILE = ['packages/*/test/**/*.test.ts', 'test/**/*.test.ts', 'tools/
 const ON_POSTGRES = [
   'agents/{claims,read-model}/**',
   'agents/{change-agent,changes,keys/races}.*',
+  'agents/responsible/**',
   'accounts/organisations/last-admin.*',
   '{database,nodes}/**',
   'log/anchor.*',

@@ -19,8 +19,10 @@ export type ApiKeyScope = (typeof API_KEY_SCOPES)[number]
 export const API_KEY_DEFAULT_DAYS = 90
 export const API_KEY_MAX_DAYS = 365
 
-/** API keys that an owner may have at once, expired ones included. */
+/** API keys that a person may have at once, expired ones included: for their own account, and for each organisation. */
 export const MAX_API_KEYS = 20
+/** API keys that an organisation may have at once, expired ones included. */
+export const MAX_ORGANISATION_API_KEYS = 100
 
 /** How API keys of a deployment begin: `svc-key-`. */
 export function apiKeyPrefix({ shortName }: Naming): string {

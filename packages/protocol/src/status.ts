@@ -3,7 +3,7 @@ export const AGENT_STATUSES = ['active', 'suspended', 'revoked'] as const
 export type AgentStatus = (typeof AGENT_STATUSES)[number]
 
 /** Who can set an agent's status. `agent`: by renouncing; `service`: because its key was reported as
- * compromised, or 72 hours after it renounced. */
+ * compromised, 72 hours after it renounced, or without a responsible person. */
 export const STATUS_SETTERS = ['owner', 'operator', 'agent', 'service'] as const
 export type StatusActor = (typeof STATUS_SETTERS)[number]
 
@@ -13,6 +13,8 @@ export const KEY_COMPROMISED = 'key_compromised'
 export const RENOUNCED_BY_AGENT = 'renounced_by_agent'
 /** The status reason of agents whose current key the database has lost in a restore: the log has only its thumbprint. */
 export const KEY_UNKNOWN_AFTER_RESTORE = 'key_unknown_after_restore'
+/** The status reason of agents of an organisation that have had no responsible person for too long. */
+export const OWNER_LOST = 'owner_lost'
 
 /** The assurance levels of an identity verification, weakest first. */
 export const ASSURANCES = ['low', 'substantial', 'high'] as const

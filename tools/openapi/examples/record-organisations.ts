@@ -20,6 +20,7 @@ export async function recordOrganisations(world: World): Promise<void> {
   await recordInvitations(world)
   await recordMembers(world)
   await recordDomain(world)
+  await recordSettings(world)
 }
 
 /** Ada invites Mary and Alan. Mary accepts, Alan declines. */
@@ -138,4 +139,12 @@ async function recordDomain({ ada, service }: World): Promise<void> {
   await ada.record('checkOrganisationDomain', 'POST', `${path}/check${ACME}`, { body: {} })
   await ada.record('organisationDomain', 'GET', `${path}${ACME}`)
   await ada.record('removeOrganisationDomain', 'DELETE', `${path}${ACME}`, { status: 204 })
+}
+
+async function recordSettings({ ada }: World): Promise<void> {
+  const path = `/api/account/organisation${ACME}`
+  await ada.record('organisationSettings', 'GET', path)
+  await ada.record('editOrganisation', 'PATCH', path, {
+    body: { suspendWithoutResponsibleAfterDays: 30 },
+  })
 }

@@ -12,6 +12,7 @@ const SERVICE_REASONS: Readonly<Record<string, string>> = {
   owner_suspended: 'Owner’s account is suspended',
   renounced_by_agent: 'Renounced by the agent',
   key_unknown_after_restore: 'Key was lost in a restore',
+  owner_lost: 'No responsible person',
 }
 
 /** The service's format for reasons (contract notes). */

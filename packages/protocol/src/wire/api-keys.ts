@@ -4,12 +4,13 @@ import {
   API_KEY_MAX_DAYS,
   API_KEY_SCOPES,
   apiKeyPrefix,
-  MAX_API_KEYS,
+  MAX_ORGANISATION_API_KEYS,
 } from '../api-key.ts'
 import type { Naming } from '../naming.ts'
 import { timestamp } from './formats.ts'
 import { displayName } from './names.ts'
 import { nullable } from './nullable.ts'
+import { membershipId } from './organisations.ts'
 
 /** API keys of the signed-in owner. */
 
@@ -34,6 +35,15 @@ export const apiKeySchema = () =>
         ...timestamp(),
         description: 'when it was last used, to within 5 minutes; null: never',
       }),
+      createdBy: Type.Optional(
+        Type.Object(
+          { id: membershipId(), displayName: Type.String() },
+          {
+            description:
+              'the member who created the key of an organisation, which their role limits',
+          },
+        ),
+      ),
     },
     { description: 'An API key, without the secret' },
   )
@@ -43,7 +53,7 @@ export type ApiKey = Static<ReturnType<typeof apiKeySchema>>
 /** `GET /api/account/api-keys` */
 export const apiKeysSchema = () =>
   Type.Object(
-    { apiKeys: Type.Array(apiKeySchema(), { maxItems: MAX_API_KEYS }) },
+    { apiKeys: Type.Array(apiKeySchema(), { maxItems: MAX_ORGANISATION_API_KEYS }) },
     { description: 'API keys, newest first' },
   )
 

@@ -35,6 +35,7 @@ export const NOTIFICATION_KINDS = [
   'email_undeliverable',
   'webhook_disabled',
   'invitation',
+  'responsible_missing',
   ...SECURITY_KINDS,
 ] as const
 

@@ -255,6 +255,24 @@ export const checkedDomainSchema = () =>
 
 export type CheckedDomain = Static<ReturnType<typeof checkedDomainSchema>>
 
+/** `GET` and `PATCH /api/account/organisation` */
+export const organisationSettingsSchema = () =>
+  Type.Object(
+    {
+      suspendWithoutResponsibleAfterDays: nullable(
+        Type.Integer({
+          minimum: 1,
+          maximum: 90,
+          description:
+            'after how many days agents without a responsible person are suspended; null: never. Default: 14',
+        }),
+      ),
+    },
+    { additionalProperties: false, description: 'Settings of the organisation' },
+  )
+
+export type OrganisationSettings = Static<ReturnType<typeof organisationSettingsSchema>>
+
 /** An organisation in the session of one of its members. */
 export const ownOrganisationSchema = () =>
   Type.Object({

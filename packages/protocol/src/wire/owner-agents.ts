@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { BASE58_CLASS } from '../base58.ts'
 import type { Naming } from '../naming.ts'
 import { STATUS_SETTERS } from '../status.ts'
 import { DESCRIPTION_PATTERN } from '../text.ts'
@@ -7,11 +8,22 @@ import { maxDelegationDepth } from './delegation.ts'
 import { did, status, timestamp } from './formats.ts'
 import { displayName, username } from './names.ts'
 import { nullable } from './nullable.ts'
+import { membershipId } from './organisations.ts'
 import { openObject } from './session.ts'
 
 /** The agents of the signed-in owner. Part of the dashboard's own API. */
 
 const grade = () => Type.Enum(['A', 'B', 'C', 'D', 'E'], { type: 'string' })
+
+/** The member who is responsible for an agent of an organisation. Never public. */
+const responsibleSchema = () =>
+  Type.Object(
+    { id: membershipId(), displayName: Type.String({ description: 'chosen by the person' }) },
+    {
+      description:
+        'the responsible member of the organisation; null: nobody, or the owner is a person',
+    },
+  )
 
 /** An agent as its owner sees it: its card and private fields. */
 export const ownerAgentSchema = (naming: Naming) =>
@@ -26,7 +38,7 @@ export const ownerAgentSchema = (naming: Naming) =>
       statusSetBy: Type.Enum([...STATUS_SETTERS], {
         type: 'string',
         description:
-          'who set it; agent: it renounced its certificate; service: its key was reported as compromised, or it renounced 72 hours before',
+          'who set it; agent: it renounced its certificate; service: its key was reported as compromised, it renounced 72 hours before, or it has no responsible person',
       }),
       updatedAt: timestamp(),
       maxDelegationDepth: maxDelegationDepth(),
@@ -39,6 +51,7 @@ export const ownerAgentSchema = (naming: Naming) =>
         },
         { description: 'as the owner entered it; null where nothing was' },
       ),
+      responsible: nullable(responsibleSchema()),
       nextStep: nullable(
         Type.Object(
           { grade: grade(), step: Type.String() },
@@ -82,6 +95,13 @@ export const ownerAgentsQuerySchema = () =>
       ),
       status: Type.Optional(status()),
       grade: Type.Optional(grade()),
+      responsible: Type.Optional(
+        Type.String({
+          pattern: `^(none|mb_${BASE58_CLASS}{12})$`,
+          description:
+            'only agents for which this member is responsible, by the id of the membership; none: nobody',
+        }),
+      ),
       sort: Type.Optional(
         Type.Enum([...AGENT_ORDERS], {
           type: 'string',
@@ -110,6 +130,13 @@ export const agentPatchSchema = () =>
               'a text of at most 160 characters, without control characters (line breaks are allowed) and text direction overrides',
           }),
         ),
+      ),
+      responsible: Type.Optional(
+        nullable({
+          ...membershipId(),
+          description:
+            'the member who is responsible for the agent of an organisation; null: nobody',
+        }),
       ),
     },
     { additionalProperties: false, minProperties: 1 },

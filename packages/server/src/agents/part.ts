@@ -43,6 +43,12 @@ import { endDelegations } from './manage/delegation.ts'
 import { endDelegationsRoute, ownDelegationRoutes } from './manage/delegation-routes.ts'
 import { ownAgentRoutes } from './manage/own-agent-routes.ts'
 import { answerPlainDocuments } from './plain-document-routes.ts'
+import {
+  followMissing,
+  RESPONSIBLE_MISSING,
+  withoutResponsible,
+} from './responsible/missing-responsible.ts'
+import { organisationSettingsRoutes } from './responsible/organisation-settings-routes.ts'
 import { verifyChallenge } from './verification/verify-challenge.ts'
 import { verifyRequestRoute, verifyRoute } from './verification/verify-routes.ts'
 import { signedRequestVerdict } from './verification/verify-signed-request.ts'
@@ -135,11 +141,20 @@ export async function openAgents(
       ownAgentRoutes(app, { ...owners, deps: context })
       ownKeyRoutes(app, { ...owners, deps: keyDeps })
       ownDelegationRoutes(app, { ...owners, deps: context })
+      organisationSettingsRoutes(app, { ...owners, deps: context })
+    },
+    gauges(registrar) {
+      registrar.gauge(
+        'countersign_agents_without_responsible',
+        'Agents of organisations that are not revoked and have no responsible person',
+        () => withoutResponsible(context),
+      )
     },
     jobs: {
       [REGRADE_OWNER]: continueRegrade,
       [COMPLETE_RECOVERY]: completeDueRecovery,
       [REVOKE_RENOUNCED]: revokeRenounced,
+      [RESPONSIBLE_MISSING]: followMissing,
     },
   }
 }

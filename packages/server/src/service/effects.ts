@@ -1,12 +1,22 @@
 import { regradeOwner } from '../agents/changes/regrade-owner.ts'
-import { recoveryOfChangedAgent } from '../agents/keys/end-recovery.ts'
+import { tokensOfEndedMember } from '../agents/claims/issue-token.ts'
+import { recoveriesOfEndedMember, recoveryOfChangedAgent } from '../agents/keys/end-recovery.ts'
 import { renouncingOfChangedAgent } from '../agents/keys/renounce.ts'
+import { agentsOfEndedMember } from '../agents/responsible/missing-responsible.ts'
 import { channelsOfChangedAgent } from '../channels/channel-lifecycle.ts'
 import type { Effects } from '../database/database.ts'
+import { issuersOfEndedMember } from '../statements/grants/manage-issuers.ts'
+import { endpointsOfEndedMember } from '../webhooks/disable.ts'
 
 /** The only list of what follows from a change in other rooms, in this order. */
 export const EFFECTS: Effects = {
   agentChanged: [channelsOfChangedAgent, renouncingOfChangedAgent, recoveryOfChangedAgent],
   verificationsChanged: [regradeOwner],
-  membershipEnded: [],
+  membershipEnded: [
+    tokensOfEndedMember,
+    recoveriesOfEndedMember,
+    agentsOfEndedMember,
+    endpointsOfEndedMember,
+    issuersOfEndedMember,
+  ],
 }

@@ -1,5 +1,6 @@
 import type { WebhookDisabledReason } from '@countersign/protocol'
 import { appendNotification } from '../accounts/notifications/notify-owner.ts'
+import { isLost, type MembershipEffect } from '../accounts/organisations/end-membership.ts'
 import type { Tx } from '../database/database.ts'
 import { disableEndpoint, endpointsOf } from './endpoint-table.ts'
 
@@ -32,4 +33,12 @@ export async function disableWebhooksOfKey(tx: Tx, ownerId: number, apiKey: stri
   for (const { id, created_by_key } of await endpointsOf(tx.db, ownerId)) {
     if (created_by_key === apiKey) await disableEndpoint(tx, id, 'key_revoked')
   }
+}
+
+/** The endpoints that a member created or moved go on without them, and are listed for review. */
+export const endpointsOfEndedMember: MembershipEffect = async (tx, lost) => {
+  if (!isLost(lost, 'manager')) return {}
+  const { id, org_id: ownerId } = lost.membership
+  const created = (await endpointsOf(tx.db, ownerId)).filter((each) => each.created_by === id)
+  return { toReview: { webhooks: created.map((each) => each.id) } }
 }

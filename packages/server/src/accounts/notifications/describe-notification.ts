@@ -4,6 +4,7 @@ import type { NotificationRow } from '../../database/schema/notification-rows.ts
 import { providerLabel } from '../identity-of-owner.ts'
 import { describeAccess } from './describe-access.ts'
 import { describeInvitation, describeMemberChange } from './describe-members.ts'
+import { describeMissing } from './describe-missing.ts'
 import { day, minute, type NotificationText, selfDeclared } from './notification-text.ts'
 import type { NotificationDetails } from './notify-owner.ts'
 
@@ -148,6 +149,7 @@ const TEXTS: Readonly<Record<NotificationKind, Describe>> = {
     text: `${WEBHOOK_DISABLED[String(reason)] ?? 'Deliveries failed.'} New events are no longer delivered to it. Fix the receiver, then activate the endpoint again.`,
     link: `/dashboard/webhooks/${webhook}`,
   }),
+  responsible_missing: describeMissing,
   email_undeliverable: ({ domain }) => ({
     title: `E-mail to your address at ${domain} could not be delivered`,
     text: 'The notification is listed here. Check the address, and remove it if you no longer use it.',

@@ -25,6 +25,7 @@ const LABELS: Readonly<Record<NotificationKind, string | null>> = {
   channel_lost: 'A channel is no longer verified',
   webhook_disabled: 'A webhook endpoint was disabled',
   invitation: 'Somebody invites you to an organisation',
+  responsible_missing: 'Agents have no responsible person',
   // It would go to the same address.
   email_undeliverable: null,
   agent_key_changed: 'An agent’s key was replaced or is being recovered',

@@ -18,17 +18,18 @@ export interface LostAccess {
   readonly role: Role | null
 }
 
+/** A part of what ended. */
+type EndedPart = Partial<Omit<EndedAccess, 'toReview'>> & {
+  readonly toReview?: Partial<EndedAccess['toReview']>
+}
+
 /** Whether somebody may no longer do what needs a role. They may have been unable before. */
 export function isLost({ role }: LostAccess, least: Role): boolean {
   return role === null || !includesRole(role, least)
 }
 
 /** What other rooms end with a membership, or with a role (`isLost`). @returns its part of the answer */
-export type MembershipEffect = (
-  tx: Tx,
-  lost: LostAccess,
-  at: number,
-) => Promise<Partial<EndedAccess>>
+export type MembershipEffect = (tx: Tx, lost: LostAccess, at: number) => Promise<EndedPart>
 
 declare module '../../database/database.ts' {
   interface Effects {
@@ -107,6 +108,6 @@ export async function endAccess(tx: Tx, lost: LostAccess, at: number): Promise<E
   return answer
 }
 
-function mergeEnded(before: EndedAccess, part: Partial<EndedAccess>): EndedAccess {
+function mergeEnded(before: EndedAccess, part: EndedPart): EndedAccess {
   return { ...before, ...part, toReview: { ...before.toReview, ...part.toReview } }
 }

@@ -128,6 +128,23 @@ export async function liveMembershipById(db: Db, id: string): Promise<LiveMember
   return (await selectLiveById(db, { id }))[0]
 }
 
+/** Members as other members see them beside what they did, by the ids of their memberships. */
+export type MemberNames = ReadonlyMap<string, { readonly id: string; readonly displayName: string }>
+
+/** The names of those of some memberships that are live. */
+export async function liveMemberNames(db: Db, ids: readonly string[]): Promise<MemberNames> {
+  // PostgreSQL rejects `in ()`.
+  if (ids.length === 0) return new Map()
+  const rows = await db
+    .selectFrom('memberships as membership')
+    .innerJoin('owners as person', 'person.id', 'membership.person_id')
+    .select(['membership.id', 'person.display_name as displayName'])
+    .where('membership.id', 'in', ids)
+    .where('membership.ended_at', 'is', null)
+    .execute()
+  return new Map(rows.map((row) => [row.id, row]))
+}
+
 /** A member with their account. */
 export type MemberRow = MembershipRow &
   Pick<OwnerRow, 'username' | 'display_name' | 'kind'> & {

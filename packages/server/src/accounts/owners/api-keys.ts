@@ -7,6 +7,7 @@ import {
   type CreatedApiKey,
   isApiKey,
   MAX_API_KEYS,
+  MAX_ORGANISATION_API_KEYS,
   type NewApiKey,
 } from '@countersign/protocol'
 import { hashToken } from '../../base/hash-token.ts'
@@ -16,7 +17,11 @@ import { appendEvent } from '../../database/event-table.ts'
 import type { CoreDeps } from '../../secrets/core-deps.ts'
 import { appendNotification } from '../notifications/notify-owner.ts'
 import type { Caller } from '../notify-of-access.ts'
-import { liveMembershipById } from '../organisations/membership-table.ts'
+import {
+  liveMemberNames,
+  liveMembershipById,
+  type MemberNames,
+} from '../organisations/membership-table.ts'
 import { assertOwnerNotSuspended } from '../owner-suspension.ts'
 import {
   apiKeyByHash,
@@ -44,8 +49,8 @@ export interface KeyRemains {
 
 /**
  * Creates an API key. The database stores its SHA-256; the response is the only place where the key appears.
- * @throws CodedError UNAUTHENTICATED if the session has ended, FORBIDDEN if the owner is suspended, CONFLICT if they have
- *   20 keys already
+ * @throws CodedError UNAUTHENTICATED if the session has ended, FORBIDDEN if the owner is suspended, CONFLICT if the person has
+ *   20 keys already, or the organisation 100
  */
 export async function createApiKey(
   { db, site, now, randomBytes }: ApiKeyDeps,
@@ -58,12 +63,7 @@ export async function createApiKey(
   const row = await db.write(async (tx) => {
     await assertStillSignedIn(tx, session)
     await assertOwnerNotSuspended(tx.db, ownerId)
-    if ((await apiKeysOfOwner(tx.db, ownerId)).length >= MAX_API_KEYS) {
-      throw new CodedError(
-        'CONFLICT',
-        `You have ${MAX_API_KEYS} API keys, expired ones included. Revoke one that you no longer use.`,
-      )
-    }
+    assertBelowLimits(await apiKeysOfOwner(tx.db, ownerId), session)
     const at = now()
     const inserted: ApiKeyRow = {
       hash: hashToken(secret),
@@ -88,7 +88,23 @@ export async function createApiKey(
     })
     return inserted
   })
-  return { ...describeApiKey(row), secret }
+  return { ...describeApiKey(row, await makersOf(db.read, [row])), secret }
+}
+
+/** @throws CodedError CONFLICT */
+function assertBelowLimits(keys: readonly ApiKeyRow[], { membership }: Session): void {
+  const own = keys.filter(({ created_by }) => created_by === (membership?.id ?? null))
+  if (own.length >= MAX_API_KEYS) {
+    throw new CodedError(
+      'CONFLICT',
+      `You have ${MAX_API_KEYS} API keys, expired ones included. Revoke one that you no longer use.`,
+    )
+  }
+  if (keys.length < MAX_ORGANISATION_API_KEYS) return
+  throw new CodedError(
+    'CONFLICT',
+    `Your organisation has ${MAX_ORGANISATION_API_KEYS} API keys, expired ones included. Revoke one that nobody uses.`,
+  )
 }
 
 /**
@@ -127,11 +143,19 @@ export async function listApiKeys(
   { db }: Pick<ApiKeyDeps, 'db'>,
   ownerId: number,
 ): Promise<ApiKey[]> {
-  return (await apiKeysOfOwner(db.read, ownerId)).map(describeApiKey)
+  const rows = await apiKeysOfOwner(db.read, ownerId)
+  const makers = await makersOf(db.read, rows)
+  return rows.map((row) => describeApiKey(row, makers))
+}
+
+/** The members who created keys. A key ends with the membership. */
+function makersOf(db: Db, keys: readonly ApiKeyRow[]): Promise<MemberNames> {
+  return liveMemberNames(db, [...new Set(keys.flatMap(({ created_by }) => created_by ?? []))])
 }
 
 /** An API key as responses show it. */
-function describeApiKey(row: ApiKeyRow): ApiKey {
+function describeApiKey(row: ApiKeyRow, makers: MemberNames): ApiKey {
+  const createdBy = makers.get(row.created_by ?? '')
   return {
     id: row.id,
     name: row.name,
@@ -140,6 +164,7 @@ function describeApiKey(row: ApiKeyRow): ApiKey {
     createdAt: timestamp(row.created_at),
     expiresAt: timestamp(row.expires_at),
     lastUsedAt: row.last_used_at === null ? null : timestamp(row.last_used_at),
+    ...(createdBy && { createdBy }),
   }
 }
 

@@ -23,6 +23,7 @@ export const LEAST_ROLES: Readonly<Record<string, Role>> = {
   listActions: 'viewer',
   // To leave. The rule asks for an admin to remove another member.
   removeMember: 'viewer',
+  organisationSettings: 'viewer',
 
   suspendAgent: 'responder',
   reactivateAgent: 'responder',
@@ -71,6 +72,7 @@ export const LEAST_ROLES: Readonly<Record<string, Role>> = {
   withdrawInvitation: 'admin',
 
   editAccount: 'admin',
+  editOrganisation: 'admin',
   exportAccount: 'admin',
   deleteAccount: 'admin',
   revokeAllAgents: 'admin',

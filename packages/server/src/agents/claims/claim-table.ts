@@ -17,20 +17,23 @@ import { type KeyUse, keyUseColumns, keyUseOf, keyUseOfRow } from '../keys/key-u
  * Invalidates the owner's unused tokens.
  * @param now milliseconds since 1970
  * @param issuedBy only those of this member of the owner, which is an organisation; empty: only those of the owner itself
+ * @returns how many of them could still have been redeemed
  */
 export async function supersedeTokens(
   tx: Tx,
   ownerId: number,
   now: number,
   issuedBy?: string,
-): Promise<void> {
-  const live = tx.db
+): Promise<number> {
+  const unused = tx.db
     .updateTable('claim_tokens')
     .set({ superseded_at: now })
     .where('owner_id', '=', ownerId)
     .where('used_at', 'is', null)
     .where('superseded_at', 'is', null)
-  await (issuedBy === undefined ? live : live.where('issued_by', '=', issuedBy)).execute()
+    .returning('expires_at')
+  const some = issuedBy === undefined ? unused : unused.where('issued_by', '=', issuedBy)
+  return (await some.execute()).filter(({ expires_at }) => expires_at > now).length
 }
 
 /**
@@ -130,6 +133,7 @@ export type NewAgent = Pick<
   | 'owner_id'
   | 'claimed_at'
   | 'grade'
+  | 'responsible'
 >
 
 /**
@@ -236,6 +240,7 @@ const insert = prepared<NewAgent, object>((db, param) =>
     directory_proof: null,
     grade: param('grade'),
     delegation_depth: 0,
+    responsible: param('responsible'),
   }),
 )
 
@@ -265,17 +270,16 @@ async function insertInPostgres(tx: Tx, minted: Minted, now: number): Promise<vo
         and expires_at > ${now}::bigint
       returning 1`.execute(db),
     sql`insert into agents (seq, tail, public_key, key_thumbprint, agent_id, owner_id, claimed_at, grade,
-        status, status_set_by, pair_slot, status_changed_at, updated_at, version)
+        responsible, status, status_set_by, pair_slot, status_changed_at, updated_at, version)
       select seq, tail, public_key, key_thumbprint, agent_id, owner_id, claimed_at, grade,
-        'active', 'owner', 0, claimed_at, claimed_at, seq
+        responsible, 'active', 'owner', 0, claimed_at, claimed_at, seq
       from unnest(${agentColumn('seq')}::bigint[], ${agentColumn('tail')}::text[],
         ${agentColumn('public_key')}::bytea[], ${agentColumn('key_thumbprint')}::bytea[],
         ${agentColumn('agent_id')}::text[],
         ${agentColumn('owner_id')}::bigint[], ${agentColumn('claimed_at')}::bigint[],
-        ${agentColumn('grade')}::text[])
-        as claim (seq, tail, public_key, key_thumbprint, agent_id, owner_id, claimed_at, grade)`.execute(
-      db,
-    ),
+        ${agentColumn('grade')}::text[], ${agentColumn('responsible')}::text[])
+        as claim (seq, tail, public_key, key_thumbprint, agent_id, owner_id, claimed_at, grade,
+          responsible)`.execute(db),
     sql`insert into events (seq, at, type, tail, owner_id, payload)
       select * from unnest(${eventColumn('seq')}::bigint[], ${eventColumn('at')}::bigint[],
         ${eventColumn('type')}::text[], ${eventColumn('tail')}::text[],

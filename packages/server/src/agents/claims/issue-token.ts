@@ -5,6 +5,7 @@ import {
   type Naming,
   randomClaimToken,
 } from '@countersign/protocol'
+import { isLost, type MembershipEffect } from '../../accounts/organisations/end-membership.ts'
 import { assertOwnerNotSuspended } from '../../accounts/owner-suspension.ts'
 import { hasCurrentVerification } from '../../accounts/verification-table.ts'
 import { hashToken } from '../../base/hash-token.ts'
@@ -74,4 +75,11 @@ export async function issueTokens(
     await insertTokens(tx, hashes, token)
     return { claimTokens, expiresAt }
   })
+}
+
+/** The claim tokens that a member has left unused are void once they may no longer create any. */
+export const tokensOfEndedMember: MembershipEffect = async (tx, lost, at) => {
+  if (!isLost(lost, 'manager')) return {}
+  const { id, org_id: ownerId } = lost.membership
+  return { tokensEnded: await supersedeTokens(tx, ownerId, at, id) }
 }

@@ -79,7 +79,7 @@ export async function mint(
     const state = earlier.applyTo(states[i] as ClaimState, claim)
     const refusal = tokenRefusal(state.token, at) ?? keyUseRefusal(deps.keyReuse, state)
     if (refusal !== null) return { error: refusal }
-    const owner = (state.token as ClaimTokenRow).owner_id
+    const { owner_id: owner, issued_by: issuedBy } = state.token as ClaimTokenRow
     const tail = randomTail(random)
     const agent = {
       seq: tx.nextSeq(),
@@ -90,6 +90,8 @@ export async function mint(
       claimed_at: at,
       grade: gradeAtClaim(state, at),
       key_thumbprint: thumbprintBytes(publicKey),
+      // The end of the membership voids the token, so it is live here.
+      responsible: issuedBy === '' ? null : issuedBy,
     }
     agents.push(agent)
     const applied = appliedClaim(agent, claim)
@@ -118,7 +120,7 @@ export function tokenRefusal(token: ClaimTokenRow | undefined, now: number): Cod
   if (token.superseded_at !== null) {
     return new CodedError(
       'TOKEN_EXPIRED',
-      'This claim token is void: it was replaced by a newer one, or its owner was suspended.',
+      'This claim token is void: it was replaced by a newer one, its owner was suspended, or the member who created it has left.',
     )
   }
   if (token.expires_at > now) return null

@@ -1,8 +1,9 @@
+import { isLost, type MembershipEffect } from '../../accounts/organisations/end-membership.ts'
 import type { Tx } from '../../database/database.ts'
 import { cancelJob } from '../../database/jobs/job-table.ts'
 import type { Change } from '../changes/change.ts'
 import { type AgentEffect, changeAgent } from '../changes/change-agent.ts'
-import { deleteRecovery } from './key-table.ts'
+import { deleteRecovery, recoveriesBy } from './key-table.ts'
 
 /** The kind of job that makes the new key of a recovery current. */
 export const COMPLETE_RECOVERY = 'complete-recovery'
@@ -32,6 +33,17 @@ export async function endRecovery(
   if (!(await deleteRecovery(tx, tail))) return
   await cancelJob(tx, recoveryJobOf(tail))
   await changeAgent(tx, tail, end, at)
+}
+
+/**
+ * The recoveries that a member has started end once they may no longer start any: they may have the token, or the new key.
+ */
+export const recoveriesOfEndedMember: MembershipEffect = async (tx, lost, at) => {
+  if (!isLost(lost, 'manager')) return {}
+  const tails = await recoveriesBy(tx.db, lost.membership.id)
+  const end = { type: 'agent.key_recovery_cancelled', reason: 'member_left' } as const
+  for (const tail of tails) await endRecovery(tx, tail, end, at)
+  return { recoveriesEnded: tails.length }
 }
 
 /** Why the pending recovery ends. */

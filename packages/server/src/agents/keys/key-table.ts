@@ -230,10 +230,22 @@ export function recoveriesTo(db: Db, key: Uint8Array): Promise<KeyRecoveryRow[]>
   return db.selectFrom('key_recoveries').selectAll().where('new_key', '=', key).execute()
 }
 
+/** The agents whose pending recovery a member has started. */
+export async function recoveriesBy(db: Db, membership: string): Promise<string[]> {
+  const rows = await db
+    .selectFrom('key_recoveries')
+    .select('tail')
+    .where('started_by', '=', membership)
+    .orderBy('tail')
+    .execute()
+  return rows.map(({ tail }) => tail)
+}
+
 /** @returns false, without a change, if the agent has a pending recovery */
 export async function insertRecovery(
   tx: Tx,
-  row: Pick<KeyRecoveryRow, 'tail' | 'reason' | 'started_at' | 'token_hash' | 'token_expires_at'>,
+  row: Pick<KeyRecoveryRow, 'tail' | 'reason' | 'started_at' | 'token_hash' | 'token_expires_at'> &
+    Partial<Pick<KeyRecoveryRow, 'started_by'>>,
 ): Promise<boolean> {
   const inserted = await tx.db
     .insertInto('key_recoveries')
@@ -244,19 +256,17 @@ export async function insertRecovery(
   return inserted.length > 0
 }
 
-/** Replaces the token of a pending recovery. @returns false if there is none */
+/** Replaces the token of a pending recovery. */
 export async function replaceRecoveryToken(
   tx: Tx,
   tail: string,
   token: Pick<KeyRecoveryRow, 'token_hash' | 'token_expires_at'>,
-): Promise<boolean> {
-  const updated = await tx.db
+): Promise<void> {
+  await tx.db
     .updateTable('key_recoveries')
     .set({ ...token, token_used_at: null })
     .where('tail', '=', tail)
-    .returning('tail')
     .execute()
-  return updated.length > 0
 }
 
 /**

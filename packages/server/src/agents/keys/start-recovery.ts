@@ -38,7 +38,8 @@ export function startRecovery(
   return withToken(deps, session, reference, async (tx, agent, { hash, at, expiresAt }) => {
     const { tail } = agent
     const token = { token_hash: hash, token_expires_at: expiresAt }
-    if (!(await insertRecovery(tx, { tail, reason, started_at: at, ...token }))) {
+    const started_by = session.membership?.id ?? null
+    if (!(await insertRecovery(tx, { tail, reason, started_at: at, ...token, started_by }))) {
       throw new CodedError(
         'CONFLICT',
         'A recovery of this agent is pending. Issue a fresh token for it, or cancel it first.',
@@ -53,7 +54,7 @@ export function startRecovery(
 /**
  * Issues a fresh token for a pending recovery, which invalidates the one before it. If the agent has redeemed that already, the
  * new redemption replaces the new key and the delay starts again.
- * @throws CodedError as `startRecovery`; CONFLICT if no recovery of the agent is pending
+ * @throws CodedError as `startRecovery`; CONFLICT if no recovery of the agent is pending, or another member has started it
  */
 export function reissueToken(
   deps: StartRecoveryDeps,
@@ -61,8 +62,16 @@ export function reissueToken(
   reference: string,
 ): Promise<IssuedRecoveryToken> {
   return withToken(deps, session, reference, async (tx, { tail }, { hash, expiresAt }) => {
-    const token = { token_hash: hash, token_expires_at: expiresAt }
-    if (!(await replaceRecoveryToken(tx, tail, token))) throw nonePending()
+    const recovery = await recoveryOf(tx.db, tail)
+    if (recovery === undefined) throw nonePending()
+    // A recovery ends with the membership of one member: no other may have a token or a new key in it.
+    if (recovery.started_by !== (session.membership?.id ?? null)) {
+      throw new CodedError(
+        'CONFLICT',
+        'Another member has started this recovery. To go on yourself, cancel it, then start another one.',
+      )
+    }
+    await replaceRecoveryToken(tx, tail, { token_hash: hash, token_expires_at: expiresAt })
   })
 }
 

@@ -14,6 +14,7 @@ import { holdOf, liftKeySuspension, suspendKey } from '../changes/holds.ts'
 import { revokeAgent, setStatus } from '../changes/set-status.ts'
 import { requireOwn, tailOf } from '../find-agent.ts'
 import { keysOfAgent } from '../keys/key-table.ts'
+import { assertResponsible } from '../responsible/responsible-person.ts'
 import { getOwnAgent } from './own-agent.ts'
 import { takeFromRevocationQuota } from './revocation-quota.ts'
 
@@ -47,7 +48,7 @@ export function assertReason(reason: string | null): void {
  * @returns the agent's status after the change
  * @throws CodedError VALIDATION_ERROR if the transition is not allowed, NOT_FOUND, or FORBIDDEN if the agent's key or owner
  *   keeps it from being reactivated, or the owner tries to reactivate an agent that the operator suspended, or CONFLICT if its key
- *   has renounced it
+ *   has renounced it or an organisation has nobody who is responsible for it
  */
 export async function changeStatus(
   deps: ChangeStatusDeps,
@@ -124,6 +125,7 @@ async function assertMayReactivate(
   if (by === 'owner' && agent.status_set_by === 'operator') {
     throw new CodedError('FORBIDDEN', 'The operator suspended this agent; only they can lift it.')
   }
+  if (by === 'owner') await assertResponsible(tx.db, agent)
 }
 
 /**

@@ -5,6 +5,7 @@ import type { CoreDeps } from '../../secrets/core-deps.ts'
 import type { OwnerRecord } from '../agent-record.ts'
 import { displayNameOf } from '../card.ts'
 import { loadOwner, loadRecord } from '../read-model/rows.ts'
+import { responsiblePersons } from '../responsible/responsible-person.ts'
 import { describeOwnAgent } from './own-agent.ts'
 import { countByStatus, ownAgents } from './own-agent-table.ts'
 
@@ -25,8 +26,9 @@ export async function listAgents(
   const at = deps.now()
   const owner = await loadOwner(read, ownerId)
   const { rows, next } = await findPage(deps, owner, query, at)
+  const whose = { owner, persons: await responsiblePersons(read, rows) }
   const agents = []
-  for (const row of rows) agents.push(await describeOwnAgent(read, deps.site, row, owner, at))
+  for (const row of rows) agents.push(await describeOwnAgent(read, deps.site, row, whose, at))
   return {
     agents,
     next: next === null ? null : String(next),
@@ -44,7 +46,7 @@ interface Page {
 async function findPage(
   { db, site }: ListDeps,
   owner: OwnerRecord,
-  { search, status, grade, sort = 'newest', after: start }: OwnerAgentsQuery,
+  { search, status, grade, responsible, sort = 'newest', after: start }: OwnerAgentsQuery,
   at: number,
 ): Promise<Page> {
   const text = search === undefined || search === '' ? null : search
@@ -52,7 +54,7 @@ async function findPage(
   const rows: AgentRow[] = []
   let after = start === undefined ? null : Number(start)
   for (let scanned = 0; scanned < MAX_ROWS; scanned += BATCH_SIZE) {
-    const only = { status: status ?? null, containing }
+    const only = { status: status ?? null, containing, responsible: responsible ?? null }
     const filter = { ownerId: owner.id, after, order: sort, ...only }
     const found = await ownAgents(db.read, filter, BATCH_SIZE)
     for (const row of found) {

@@ -95,14 +95,15 @@ function editRoute(app: App, { deps, authenticator }: OwnerRouteContext): void {
     schema: ownerSchema({
       ...forApiKeys('agents:write'),
       operationId: 'editAgent',
-      summary: 'Change the display name, username or description; null removes it',
+      summary:
+        'Change the display name, username, description or responsible person; null removes it',
       params: ownAgentParam(),
       body: agentPatchSchema(),
       response: { 200: ownerAgentSchema(deps.site.naming) },
     }),
     handler: async (request) => {
-      const { ownerId } = await authenticator.owner(request)
-      return updateProfile(deps, ownerId, request.params.agent, request.body)
+      const caller = await authenticator.owner(request)
+      return updateProfile(deps, caller, request.params.agent, request.body)
     },
   })
 }

@@ -10,6 +10,8 @@ export interface OwnAgentFilter {
   readonly after: number | null
   readonly order: AgentOrder
   readonly status: AgentStatus | null
+  /** `none`: without a live membership of a responsible person. Or the id of one. */
+  readonly responsible: string | null
   /** Only rows that may contain this text. The caller filters again, case-insensitively beyond ASCII. */
   readonly containing: string | null
 }
@@ -31,9 +33,11 @@ const SORT_KEYS = {
 
 /** The agents of an owner that match a filter. */
 export function ownAgents(db: Db, filter: OwnAgentFilter, limit: number): Promise<AgentRow[]> {
-  const { ownerId, after, order, status, containing } = filter
+  const { ownerId, after, order, status, containing, responsible } = filter
   let query = db.selectFrom('agents').selectAll().where('owner_id', '=', ownerId)
   if (status !== null) query = query.where('status', '=', status)
+  if (responsible === 'none') query = query.where(HAS_NOBODY)
+  else if (responsible !== null) query = query.where('responsible', '=', responsible)
   if (containing !== null) query = query.where(mayContain(containing))
   if (order === 'newest') {
     if (after !== null) query = query.where('seq', '<', after)
@@ -49,6 +53,9 @@ export function ownAgents(db: Db, filter: OwnAgentFilter, limit: number): Promis
   }
   return query.orderBy('seq', 'desc').limit(limit).execute()
 }
+
+const HAS_NOBODY = sql<boolean>`not exists (select 1 from memberships
+  where memberships.id = agents.responsible and memberships.ended_at is null)`
 
 /** Matches case-insensitively in ASCII only, so runs of other characters become wildcards. */
 function mayContain(text: string): RawBuilder<boolean> {

@@ -1,5 +1,6 @@
 import { gradeOf, type OwnerAgent } from '@countersign/protocol'
 import { identityLevelOf } from '../../accounts/identity-of-owner.ts'
+import type { MemberNames } from '../../accounts/organisations/membership-table.ts'
 import type { Site } from '../../base/site.ts'
 import { timestamp } from '../../base/timestamp.ts'
 import type { AgentRow, Db } from '../../database/database.ts'
@@ -8,6 +9,7 @@ import { type OwnerRecord, thumbprintOf } from '../agent-record.ts'
 import { cardOf } from '../card.ts'
 import { requireOwn, tailOf } from '../find-agent.ts'
 import { loadOwner, loadRecord } from '../read-model/rows.ts'
+import { responsiblePersons } from '../responsible/responsible-person.ts'
 
 /**
  * An agent as its owner sees it.
@@ -20,7 +22,16 @@ export async function getOwnAgent(
   reference: string,
 ): Promise<OwnerAgent> {
   const row = await requireOwn(db.read, ownerId, tailOf(site.naming, reference))
-  return describeOwnAgent(db.read, site, row, await loadOwner(db.read, ownerId), now())
+  const owner = await loadOwner(db.read, ownerId)
+  const persons = await responsiblePersons(db.read, [row])
+  return describeOwnAgent(db.read, site, row, { owner, persons }, now())
+}
+
+/** Whose an agent is. */
+interface AgentOwner {
+  readonly owner: OwnerRecord
+  /** From `responsiblePersons`. */
+  readonly persons: MemberNames
 }
 
 /**
@@ -31,7 +42,7 @@ export async function describeOwnAgent(
   db: Db,
   site: Site,
   row: AgentRow,
-  owner: OwnerRecord,
+  { owner, persons }: AgentOwner,
   now: number,
 ): Promise<OwnerAgent> {
   const agent = await loadRecord(db, row)
@@ -53,6 +64,7 @@ export async function describeOwnAgent(
       username: profile.username,
       description: profile.description,
     },
+    responsible: persons.get(row.responsible ?? '') ?? null,
     nextStep: gradeOf({ status, verifications, channels: profile.channels, now }).next,
   }
 }

@@ -8,6 +8,7 @@ import {
   usernameSkeleton,
 } from '@countersign/protocol'
 import { reservedNames } from '../../accounts/identity-of-owner.ts'
+import type { Caller } from '../../accounts/notify-of-access.ts'
 import { assertOwnerNotSuspended } from '../../accounts/owner-suspension.ts'
 import { assertNotInQuarantine, quarantineUsername } from '../../accounts/username-quarantine.ts'
 import type { AgentRow, Tx } from '../../database/database.ts'
@@ -18,6 +19,7 @@ import { agentBySkeleton, tailOfUsername } from '../agent-table.ts'
 import { changeAgent, UsernameTaken } from '../changes/change-agent.ts'
 import { changesOfProfile } from '../changes/changes.ts'
 import { requireOwn, tailOf } from '../find-agent.ts'
+import { changeResponsible } from '../responsible/responsible-person.ts'
 import { getOwnAgent } from './own-agent.ts'
 import type { ProfileColumns } from './own-agent-table.ts'
 
@@ -72,23 +74,23 @@ async function quarantineReleased(
 }
 
 /**
- * Changes an agent's display name, username and description.
+ * Changes an agent's display name, username, description and responsible person.
  * @param reference the agent's DID or its tail
  * @param patch checked against the route's schema; null removes a value
  * @returns the agent after the change
  * @throws CodedError VALIDATION_ERROR if a text is invalid, the username is taken or was given up recently by another
- *   owner, or the agent is revoked; NOT_FOUND; FORBIDDEN if it adds anything while the owner is suspended
+ *   owner, the agent is revoked, or nobody can be responsible for it by that id; NOT_FOUND; FORBIDDEN if it adds anything while the owner is suspended
  */
 export async function updateProfile(
   deps: Pick<CoreDeps, 'db' | 'site' | 'serviceName' | 'pepper' | 'now'>,
-  ownerId: number,
+  { ownerId, membership }: Pick<Caller, 'ownerId' | 'membership'>,
   reference: string,
   patch: AgentPatch,
 ): Promise<OwnerAgent> {
   const { naming } = deps.site
   const { pepper } = deps
   const tail = tailOf(naming, reference)
-  const { username } = patch
+  const { username, responsible } = patch
   if (typeof username === 'string') requireUsername(naming, username)
   assertHonestName('A display name', patch.displayName ?? '', reservedNames(deps))
   assertHonestDescription('A description', patch.description ?? '')
@@ -96,6 +98,9 @@ export async function updateProfile(
     const row = await requireOwn(tx.db, ownerId, tail)
     if (Object.values(patch).some((value) => value !== null)) {
       await assertOwnerNotSuspended(tx.db, ownerId)
+    }
+    if (responsible !== undefined) {
+      await changeResponsible(tx, row, responsible, membership !== null, deps.now())
     }
     if (typeof username === 'string') {
       const claim = { namespace: 'agent', username, ownerId, at: deps.now() } as const

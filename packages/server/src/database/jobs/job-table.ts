@@ -34,6 +34,16 @@ export function jobsByPrefix(db: Db, prefix: string): Promise<JobRow[]> {
     .execute()
 }
 
+/** Makes the jobs due whose ids start with a prefix. */
+export async function hastenJobs(tx: Tx, prefix: string, runAt: number): Promise<void> {
+  await tx.db
+    .updateTable('jobs')
+    .set({ run_at: runAt })
+    .where('id', '>=', prefix)
+    .where('id', '<', `${prefix}\uffff`)
+    .execute()
+}
+
 export function jobById(db: Db, id: string): Promise<JobRow | undefined> {
   return db.selectFrom('jobs').selectAll().where('id', '=', id).executeTakeFirst()
 }

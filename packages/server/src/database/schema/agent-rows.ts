@@ -59,7 +59,7 @@ export interface AgentRow {
   grade: Grade
   /** How many hops a chain of the agent may have, 0 to 3. */
   delegation_depth: number
-  /** The membership of the responsible person; null: none, or the owner is a person. An ended one counts as none. */
+  /** The membership of the responsible person, which may have ended; empty: nobody; null: the owner is a person. */
   responsible: string | null
   /** When another owner last took it over; null: never. */
   owner_changed_at: number | null

@@ -18,6 +18,7 @@ import { describeEvent } from '../../agents/manage/history.ts'
 import { describeOwnAgent } from '../../agents/manage/own-agent.ts'
 import { ownAgents } from '../../agents/manage/own-agent-table.ts'
 import { loadOwner } from '../../agents/read-model/rows.ts'
+import { responsiblePersons } from '../../agents/responsible/responsible-person.ts'
 import { timestamp, timestampOrNull } from '../../base/timestamp.ts'
 import { exportChannels } from '../../channels/describe-channels.ts'
 import type { AgentRow } from '../../database/database.ts'
@@ -132,7 +133,8 @@ function describeRecords(records: Records, session: Session) {
 
 async function* exportAgents(deps: ExportDeps, ownerId: number): AsyncGenerator<ExportedAgent> {
   for (let after: number | null = null; ; ) {
-    const filter = { ownerId, after, order: 'newest', status: null, containing: null } as const
+    const all = { status: null, responsible: null, containing: null }
+    const filter = { ownerId, after, order: 'newest', ...all } as const
     const rows: AgentRow[] = await ownAgents(deps.db.read, filter, BATCH_SIZE)
     for (const row of rows) yield await exportAgent(deps, row)
     const last = rows.at(-1)
@@ -143,11 +145,12 @@ async function* exportAgents(deps: ExportDeps, ownerId: number): AsyncGenerator<
 
 async function exportAgent({ db, site, now }: ExportDeps, row: AgentRow): Promise<ExportedAgent> {
   const owner = await loadOwner(db.read, row.owner_id)
+  const persons = await responsiblePersons(db.read, [row])
   const picture = await avatarOf(db.read, row.tail)
   const groups = await delegationsOf(db.read, row.tail)
   const history = await eventsOfAgent(db.read, row, ALL, MAX_EVENTS)
   return {
-    ...(await describeOwnAgent(db.read, site, row, owner, now())),
+    ...(await describeOwnAgent(db.read, site, row, { owner, persons }, now())),
     publicKey: encodeBase64(row.public_key),
     avatar: picture === undefined ? null : encodeBase64(picture.webp),
     channels: await exportChannels(db.read, row.tail, now()),

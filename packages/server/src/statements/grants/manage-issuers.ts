@@ -9,6 +9,7 @@ import {
 } from '@countersign/protocol'
 import { recordAccountActivity } from '../../accounts/account-activity-table.ts'
 import { type Caller, notifyOfAccess } from '../../accounts/notify-of-access.ts'
+import { isLost, type MembershipEffect } from '../../accounts/organisations/end-membership.ts'
 import { assertOwnerNotSuspended } from '../../accounts/owner-suspension.ts'
 import { requireOwn, tailOf } from '../../agents/find-agent.ts'
 import { didOfAgent, type Site } from '../../base/site.ts'
@@ -207,4 +208,12 @@ export const ISSUERS_PATH = '/oauth/issuers'
 /** The URL of a grant issuer: the claim `iss` of its grants. */
 export function grantIssuerUrl({ baseUrl }: Site, id: string): string {
   return `${baseUrl}${ISSUERS_PATH}/${id}`
+}
+
+/** The issuers that a member created go on without them, and are listed for review. */
+export const issuersOfEndedMember: MembershipEffect = async (tx, lost) => {
+  if (!isLost(lost, 'manager')) return {}
+  const { id, org_id: ownerId } = lost.membership
+  const created = (await issuersOf(tx.db, ownerId)).filter((each) => each.created_by === id)
+  return { toReview: { grantIssuers: created.map((each) => each.id) } }
 }

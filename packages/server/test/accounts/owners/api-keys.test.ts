@@ -11,7 +11,11 @@ import {
 } from '@countersign/protocol'
 import { type Answer, assertRefused, jsonOf } from '../../../../../test/support/answer.ts'
 import { ask, post } from '../../../../../test/support/ask.ts'
-import { ownerOperations, sendOperation } from '../../../../../test/support/owner-operations.ts'
+import {
+  OPERATIONS_OF_SCOPES,
+  ownerOperations,
+  sendOperation,
+} from '../../../../../test/support/owner-operations.ts'
 import { textOfTables } from '../../../../../test/support/raw-database.ts'
 import {
   claimAgent,
@@ -55,47 +59,6 @@ async function newOwner(service: TestService, username: string): Promise<SignedI
   return signIn(service, await service.operator.addVerifiedOwner(username))
 }
 
-/** What each scope admits. A route that keys may use has to be added here. */
-const OPERATIONS: Readonly<Record<ApiKeyScope, readonly string[]>> = {
-  'agents:read': [
-    'ownerAgents',
-    'ownerAgent',
-    'agentHistory',
-    'agentLogOpenings',
-    'activity',
-    'listChannelKinds',
-    'listChannels',
-    'ownDelegationGroups',
-  ],
-  'agents:write': ['editAgent', 'setAvatar', 'removeAvatar', 'allowDelegation'],
-  'agents:status': [
-    'suspendAgent',
-    'reactivateAgent',
-    'endOwnDelegations',
-    'endOwnDelegationGroup',
-  ],
-  'agents:revoke': ['revokeAgent', 'reportOwnKey'],
-  'claim_tokens:create': ['issueToken', 'issueTokens'],
-  'channels:write': [
-    'addChannel',
-    'checkChannel',
-    'renewChannel',
-    'removeChannel',
-    'signAgentCard',
-  ],
-  'webhooks:read': ['listWebhooks', 'listWebhookDeliveries'],
-  'webhooks:write': [
-    'createWebhook',
-    'changeWebhook',
-    'deleteWebhook',
-    'rotateWebhookSecret',
-    'testWebhook',
-    'redeliverWebhook',
-  ],
-  'grants:read': ['listGrantIssuers', 'agentGrants'],
-  'grants:write': ['createGrantIssuer', 'deleteGrantIssuer', 'assignGrantIssuer'],
-}
-
 test('the owner is notified of a new key, with its name, scopes and expiry but not the key', async (t) => {
   const service = await startTestService(t)
   const owner = await newOwner(service, 'ada')
@@ -121,7 +84,7 @@ test('each scope admits exactly its operations, and no key reaches what needs a 
   }
   const allScopes = (await createKey(owner)).secret
   const operations = await ownerOperations(service)
-  const admitted = Object.values(OPERATIONS).flat()
+  const admitted = Object.values(OPERATIONS_OF_SCOPES).flat()
   assert.ok(operations.length > admitted.length + 15)
   assert.deepEqual(
     operations
@@ -138,7 +101,7 @@ test('each scope admits exactly its operations, and no key reaches what needs a 
     }
     for (const [scope, key] of secrets) {
       const status = await call(key)
-      const isAdmitted = OPERATIONS[scope].includes(operationId)
+      const isAdmitted = OPERATIONS_OF_SCOPES[scope].includes(operationId)
       assert.equal(status !== 403, isAdmitted, `${operationId} with ${scope}: ${status}`)
       assert.notEqual(status, 401, operationId)
     }

@@ -210,6 +210,7 @@ test('the database rejects a used token and a taken pair, independently of what 
     owner_id: 1,
     claimed_at: NOW,
     grade: 'C',
+    responsible: null,
   })
   const insert = (tokens: readonly number[], agents: readonly NewAgent[]) => {
     const tokenHashes = tokens.map((token) => bytes(1, 'token', token))

@@ -37,6 +37,7 @@ for (const name of [
   'finish',
   'report',
   'end',
+  'leave',
 ] satisfies OperationName[]) {
   test(
     `kill -9 between any two statements of an operation leaves all of it or nothing: ${name}`,

@@ -3,12 +3,17 @@ import { dirname } from 'node:path'
 import { DatabaseSync, StatementSync } from 'node:sqlite'
 import { encodeBase64, namingFor, type Tail } from '@countersign/protocol'
 import { insertAgent } from '../../../../../test/support/insert-agent.ts'
+import { endMembership } from '../../../src/accounts/organisations/end-membership.ts'
+import { insertMembership } from '../../../src/accounts/organisations/membership-table.ts'
+import { insertOwner } from '../../../src/accounts/owner-table.ts'
 import { addOwner } from '../../../src/accounts/owners/add-owner.ts'
+import { insertApiKey } from '../../../src/accounts/owners/api-key-table.ts'
 import { agentByTail } from '../../../src/agents/agent-table.ts'
 import { changeAgent } from '../../../src/agents/changes/change-agent.ts'
 import { insertDelegation } from '../../../src/agents/changes/delegation-table.ts'
 import { openEpoch } from '../../../src/agents/changes/feed-change-table.ts'
 import { allocateEntry } from '../../../src/agents/changes/status-entry-table.ts'
+import { insertTokens } from '../../../src/agents/claims/claim-table.ts'
 import { completeRecovery } from '../../../src/agents/keys/complete-recovery.ts'
 import { contest } from '../../../src/agents/keys/contest.ts'
 import { insertRecovery, keysOfAgent } from '../../../src/agents/keys/key-table.ts'
@@ -37,7 +42,7 @@ export interface Setup {
 
 export type OperationName =
   | ('rotate' | 'contest' | 'redeem' | 'complete')
-  | ('renounce' | 'finish' | 'report' | 'end')
+  | ('renounce' | 'finish' | 'report' | 'end' | 'leave')
 
 const TAIL = '1'.repeat(24) as Tail
 const NOW = 1_800_000_000_000
@@ -84,6 +89,38 @@ export async function prepare({ db, pepper, deps }: Setup, name: OperationName):
   if (name === 'finish' || name === 'report') await renounceWith(deps)
   if (name === 'complete') await redeem(deps)
   if (name === 'end') await allowDelegation(db)
+  if (name === 'leave') await addMember(db, id)
+}
+
+const MEMBERSHIP = `mb_${'1'.repeat(12)}`
+
+/** A member of the owner, with all that ends with the membership. */
+async function addMember(db: Database, org_id: number): Promise<void> {
+  await db.write(async (tx) => {
+    const created_at = NOW
+    const person = { username: 'grace', display_name: 'Grace', username_skeleton: 'grace' }
+    const { id: person_id } = await insertOwner(tx, { ...person, created_at })
+    const [role, source] = ['manager', 'manual'] as const
+    const membership = { id: MEMBERSHIP, org_id, person_id, role, role_since: NOW, source }
+    await insertMembership(tx, { ...membership, created_at, ended_at: null, end_reason: null })
+    await tx.db.updateTable('agents').set({ responsible: MEMBERSHIP }).execute()
+    await tx.db.updateTable('key_recoveries').set({ started_by: MEMBERSHIP }).execute()
+    const expires_at = NOW + 1000
+    const token = { owner_id: org_id, issued_by: MEMBERSHIP, created_at, expires_at }
+    await insertTokens(tx, [hashToken('a'), hashToken('b')], token)
+    await insertApiKey(tx, {
+      hash: hashToken('key'),
+      id: 'key',
+      owner_id: org_id,
+      name: 'CI',
+      scopes: 'agents:read',
+      last_four: '0000',
+      created_by: MEMBERSHIP,
+      created_at,
+      expires_at,
+      last_used_at: null,
+    })
+  })
 }
 
 /** The agent may delegate, and has a certificate, and one for a group of delegations. */
@@ -168,6 +205,10 @@ export async function operate({ db, deps }: Setup, name: OperationName): Promise
   if (name === 'redeem') return redeem(deps)
   if (name === 'complete') return db.write((tx) => completeRecovery(tx, TAIL, 'owner', NOW + 1))
   if (name === 'renounce') return renounceWith(deps)
+  if (name === 'leave') {
+    await db.write((tx) => endMembership(tx, MEMBERSHIP, 'removed', NOW))
+    return
+  }
   if (name === 'finish') {
     const job = await db.read
       .selectFrom('jobs')
@@ -208,6 +249,10 @@ export async function stateOf({ db }: Setup): Promise<string> {
     await db.read.selectFrom('status_entries').selectAll().orderBy('changed_seq').execute(),
     await db.read.selectFrom('feed_changes').selectAll().orderBy('n').execute(),
     await db.read.selectFrom('notifications').select('kind').execute(),
+    await db.read.selectFrom('memberships').selectAll().execute(),
+    await db.read.selectFrom('claim_tokens').selectAll().orderBy('position').execute(),
+    await db.read.selectFrom('api_keys').select('id').execute(),
+    await db.read.selectFrom('account_activity').select('type').execute(),
   ]
   return JSON.stringify([agents, keys, ...tables])
 }

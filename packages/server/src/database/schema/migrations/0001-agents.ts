@@ -44,7 +44,7 @@ create unique index agents_username_skeleton on agents (username_skeleton)
   where username_skeleton is not null;
 create index agents_key_thumbprint on agents (key_thumbprint);
 -- Partial: agents of persons have no responsible member.
-create index agents_responsible on agents (responsible) where responsible is not null;
+create index agents_responsible on agents (responsible, status) where responsible is not null;
 
 create table claim_tokens (
   hash ${bytes} primary key,
@@ -102,6 +102,7 @@ create table key_recoveries (
   constraint key_recoveries_reason check (reason in ('key_lost', 'key_compromised'))
 );
 create index key_recoveries_new_key on key_recoveries (new_key);
+create index key_recoveries_started_by on key_recoveries (started_by) where started_by is not null;
 
 create table channels (
   id ${text} primary key,
