@@ -15,6 +15,7 @@ export type MembershipEndReason =
   | 'scim'
   | 'no_group'
   | 'account_deleted'
+  | 'organisation_deleted'
   | 'operator'
 
 /** Ends a membership. @returns it as it is now; undefined, without a change, if it has ended already */
@@ -233,6 +234,36 @@ function selectMembers(db: Db, orgId: number) {
     .select(isEmergencyAdmin.as('is_emergency'))
     .where('membership.org_id', '=', orgId)
     .where('membership.ended_at', 'is', null)
+}
+
+/**
+ * The persons who get the e-mails of an organisation: managers and admins, and the responsible person of the agent that a
+ * notification is about.
+ * @param tail of the agent; null: it is about none
+ */
+export async function informedMembers(
+  db: Db,
+  orgId: number,
+  tail: string | null,
+): Promise<number[]> {
+  const rows = await db
+    .selectFrom('memberships')
+    .select('person_id')
+    .where('org_id', '=', orgId)
+    .where('ended_at', 'is', null)
+    .where('person_id', 'is not', null)
+    .where((eb) =>
+      eb.or([
+        eb('role', 'in', ['manager', 'admin']),
+        eb(
+          'id',
+          'in',
+          eb.selectFrom('agents').select('responsible').where('tail', '=', tail).$castTo<string>(),
+        ),
+      ]),
+    )
+    .execute()
+  return rows.map(({ person_id }) => Number(person_id))
 }
 
 /** An organisation of a person. */
