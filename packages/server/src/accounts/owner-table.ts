@@ -98,6 +98,15 @@ export function ownerBySkeleton(db: Db, skeleton: string): Promise<OwnerRow | un
     .executeTakeFirst()
 }
 
+export async function countOrganisations(db: Db): Promise<number> {
+  const { count } = await db
+    .selectFrom('owners')
+    .select((eb) => eb.fn.countAll().as('count'))
+    .where('kind', '=', 'organisation')
+    .executeTakeFirstOrThrow()
+  return Number(count)
+}
+
 /** A page of owners ordered by id, starting after the id `after`. */
 export function ownersAfter(db: Db, after: number, limit: number): Promise<OwnerRow[]> {
   return db

@@ -266,6 +266,21 @@ export async function informedMembers(
   return rows.map(({ person_id }) => Number(person_id))
 }
 
+/** The live members of all organisations, by how they got their role. */
+export async function countMembersBySource(
+  db: Db,
+): Promise<Record<MembershipRow['source'], number>> {
+  const rows = await db
+    .selectFrom('memberships')
+    .select(['source', (eb) => eb.fn.countAll().as('count')])
+    .where('ended_at', 'is', null)
+    .groupBy('source')
+    .execute()
+  const counts = { manual: 0, sso: 0 }
+  for (const { source, count } of rows) counts[source] = Number(count)
+  return counts
+}
+
 /** An organisation of a person. */
 type OrganisationOf = Pick<OwnerRow, 'id' | 'username' | 'display_name'> & {
   readonly role: Role
