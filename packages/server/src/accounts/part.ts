@@ -8,12 +8,11 @@ import { deliverInvitation, OFFER_INVITATION } from './organisations/deliver-inv
 import { invitationRoutes } from './organisations/invitation-routes.ts'
 import type { InvitationDeps } from './organisations/invitations.ts'
 import type { MembersDeps } from './organisations/members.ts'
-import { countMembersBySource } from './organisations/membership-table.ts'
+import { registerOrganisations } from './organisations/organisation-metrics.ts'
 import { organisationRoutes } from './organisations/organisation-routes.ts'
 import { ScimRequests } from './organisations/scim/scim-requests.ts'
 import { scimRoutes } from './organisations/scim/scim-routes.ts'
 import { scimTokenRoutes } from './organisations/scim/scim-token-routes.ts'
-import { countOrganisations } from './owner-table.ts'
 import { accountRoutes } from './owners/account-routes.ts'
 import { apiKeyRoutes } from './owners/api-key-routes.ts'
 import type { KeyRemains } from './owners/api-keys.ts'
@@ -48,25 +47,15 @@ export function openAccounts(
       const mailDelivery = deps.settings.mail?.kind ?? null
       invitationRoutes(app, { ...owners, deps: { ...deps, mailDelivery } })
     },
-    gauges: (metrics) => scimRequests.register(metrics),
+    gauges(metrics) {
+      registerOrganisations(metrics, deps.db.read)
+      scimRequests.register(metrics)
+    },
     jobs: {
       [EXPIRE_VERIFICATION]: expireVerification,
       [FREE_USERNAMES]: freeUsernames,
       [ADD_ADMIN]: (tx, job, at) => addAnnouncedAdmin(tx, deps.randomBytes, job, at),
       [OFFER_INVITATION]: (tx, job, at) => deliverInvitation(tx, deps.pepper, job, at),
-    },
-    gauges(metrics) {
-      const { read } = deps.db
-      metrics.gauge('countersign_organisations', 'Organisations', () => countOrganisations(read))
-      metrics.labelledGauge(
-        'countersign_members',
-        'Members of organisations, by how they got their role',
-        ['source'],
-        async () => {
-          const counts = await countMembersBySource(read)
-          return Object.entries(counts).map(([source, count]) => [{ source }, count] as const)
-        },
-      )
     },
   }
 }
