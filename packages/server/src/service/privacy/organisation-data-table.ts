@@ -8,7 +8,6 @@ const ORGANISATION_TABLES = [
   'scim_users',
   'sso_connections',
   'organisation_settings',
-  'organisation_domains',
   'memberships',
 ] as const
 

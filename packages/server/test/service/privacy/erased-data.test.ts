@@ -104,6 +104,7 @@ const OTHERS: Readonly<Record<string, string>> = {
   memberships: 'id role source end_reason',
   log_witnesses: 'witness cosignature failure problem',
   notifications: 'id kind',
+  organisation_domains: 'proven_by',
   owners: 'kind public_id',
   passkeys: 'credential_id',
   schema_expansions: 'name',
@@ -434,10 +435,10 @@ test('an erased organisation leaves nothing but what its members know, and takes
       token_expires_at: later,
       proven_at: now,
       proven_token: MARK,
+      proven_by: 'dns',
       due_at: null,
       leased_by: MARK,
       held_until: 0,
-      failures: 0,
     })
     await put('sso_connections', {
       ...ofOrganisation,
