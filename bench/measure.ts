@@ -9,6 +9,7 @@ import { measureFollowers } from './measure-followers.ts'
 import { measureGateway } from './measure-gateway.ts'
 import { measureKeys } from './measure-keys.ts'
 import { measureOffline } from './measure-offline.ts'
+import { measureOrganisations } from './measure-organisations.ts'
 import { measureNonces, measureProof } from './measure-proof.ts'
 import { measurePublic } from './measure-public.ts'
 import { measureScale } from './measure-scale.ts'
@@ -83,11 +84,15 @@ async function measureAll(bench: Bench, options: Options, seed: Seed): Promise<R
   const keys = options.parts.has('keys') ? await measureKeys(bench, options, seed) : null
   const nonces = options.parts.has('nonces') ? await measureNonces(bench) : null
   const signing = options.parts.has('signing') ? await measureSigning(bench) : null
+  const organisations = options.parts.has('organisations')
+    ? await measureOrganisations(bench)
+    : null
   const offline = options.parts.has('offline') ? await measureOffline(bench, options) : null
   const followers = options.parts.has('followers') ? await measureFollowers(bench, options) : null
   const { measurements, revocations } = await measureScale(bench, options, requestSamples)
   const all = [...alone, ...measurements]
-  return { measurements: all, revocations, keys, nonces, signing, offline, followers, footprint }
+  const ofOwners = { revocations, keys, organisations }
+  return { measurements: all, ...ofOwners, nonces, signing, offline, followers, footprint }
 }
 
 /** The settings that differ from the defaults. */

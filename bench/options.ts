@@ -9,6 +9,7 @@ const OTHERS = [
   'keys',
   'nonces',
   'signing',
+  'organisations',
   'revocation',
   'offline',
   'followers',

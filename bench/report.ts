@@ -3,6 +3,7 @@ import type { Machine } from './machine.ts'
 import { type FollowerLoad, followerLines } from './measure-followers.ts'
 import type { KeyOperations } from './measure-keys.ts'
 import { type OfflineDecisions, offlineLines } from './measure-offline.ts'
+import { type Organisations, organisationLines } from './measure-organisations.ts'
 import type { NonceMemory } from './measure-proof.ts'
 import type { Revocations } from './measure-revocations.ts'
 import { type Signing, signingLine } from './measure-signing.ts'
@@ -19,6 +20,7 @@ export interface Results {
   readonly keys: KeyOperations | null
   readonly nonces: NonceMemory | null
   readonly signing: Signing | null
+  readonly organisations: Organisations | null
   readonly offline: OfflineDecisions | null
   readonly followers: readonly FollowerLoad[] | null
   readonly footprint: Footprint | null
@@ -48,8 +50,8 @@ export interface Report extends Results {
 
 /** Prints the report for people. */
 export function reportText(report: Report): string {
-  const { followers, footprint, keys, measurements, nonces, offline, revocations, seeds, signing } =
-    report
+  const { followers, footprint, keys, measurements, nonces, offline, revocations } = report
+  const { organisations, seeds, signing } = report
   return [
     headline(report),
     '',
@@ -58,6 +60,7 @@ export function reportText(report: Report): string {
     ...(keys === null ? [] : [...keyLines(keys), '']),
     ...(nonces === null ? [] : [nonceLine(nonces), '']),
     ...(signing === null ? [] : [signingLine(signing), '']),
+    ...(organisations === null ? [] : [...organisationLines(organisations), '']),
     ...(offline === null ? [] : [...offlineLines(offline), '']),
     ...(followers === null ? [] : [...followerLines(followers), '']),
     ...(footprint === null ? [] : [...footprintLines(footprint), '']),

@@ -3,6 +3,7 @@ package countersign
 import (
 	"context"
 	"errors"
+	"math"
 	"sync"
 	"time"
 )
@@ -145,6 +146,10 @@ func (c *agentCache) fetch(did string) (*agentData, error) {
 		return nil, err
 	}
 	agent.keyAgeSeconds = time.Since(info.KeyChangedAt).Seconds()
+	agent.ownerAgeSeconds = math.Inf(1)
+	if !info.OwnerChangedAt.IsZero() {
+		agent.ownerAgeSeconds = time.Since(info.OwnerChangedAt).Seconds()
+	}
 	agent.publicKey, agent.keyid, agent.keySequence = info.PublicKey, info.KeyThumbprint, info.KeySequence
 	return agent, nil
 }

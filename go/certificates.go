@@ -58,6 +58,8 @@ type Certificate struct {
 	KeySequence int64
 	// KeyChangedAt is ISO 8601, UTC.
 	KeyChangedAt string
+	// OwnerChangedAt is when the agent came to its owner, ISO 8601, UTC; empty if it was never transferred.
+	OwnerChangedAt string
 	// IdentityMethod is the identity provider that verified the owner; empty if the owner is not verified.
 	IdentityMethod string
 	// IdentityLevel is verified or unverified.
@@ -237,6 +239,11 @@ func certificateOf(issuer string, parsed *jws) (*Certificate, error) {
 		(found.IdentityLevel != "verified" && found.IdentityLevel != "unverified") ||
 		!readNullable(claims, "identityMethod", &found.IdentityMethod) || !readNullable(claims, "assurance", &found.Assurance) {
 		return nil, otherClaims
+	}
+	if claims.has("ownerChangedAt") {
+		if found.OwnerChangedAt, _ = claims.text("ownerChangedAt"); !isTimestamp(found.OwnerChangedAt) {
+			return nil, otherClaims
+		}
 	}
 	switch claims.members["assurance"] {
 	case nil, "low", "substantial", "high":

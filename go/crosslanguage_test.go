@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"math"
 	"os"
 	"sort"
 	"testing"
@@ -92,18 +93,24 @@ func (c *comparedChain) delegation() *Delegation {
 }
 
 type comparedAgent struct {
-	DID, Status    string
-	Verified       bool
-	IdentityMethod *string
-	Grade          string
-	KeyAgeSeconds  float64
+	DID, Status     string
+	Verified        bool
+	IdentityMethod  *string
+	Grade           string
+	KeyAgeSeconds   float64
+	OwnerAgeSeconds *float64
 }
 
 func (a *comparedAgent) data() *agentData {
 	if a == nil {
 		return nil
 	}
-	return &agentData{did: a.DID, status: a.Status, verified: a.Verified, identityMethod: a.IdentityMethod, grade: a.Grade, keyAgeSeconds: a.KeyAgeSeconds}
+	found := &agentData{did: a.DID, status: a.Status, verified: a.Verified, identityMethod: a.IdentityMethod, grade: a.Grade, keyAgeSeconds: a.KeyAgeSeconds}
+	found.ownerAgeSeconds = math.Inf(1)
+	if a.OwnerAgeSeconds != nil {
+		found.ownerAgeSeconds = *a.OwnerAgeSeconds
+	}
+	return found
 }
 
 type comparison struct {
@@ -310,7 +317,7 @@ func (c *comparison) tokenAnswer(each comparedCase) (any, error) {
 		}
 		return []any{
 			found.DID, found.KeyThumbprint, found.KeySequence, found.KeyChangedAt, found.Grade, orNull(found.Assurance),
-			orNull(found.IdentityMethod), found.StatusList.Idx, found.IssuedAt.Unix(), index,
+			orNull(found.OwnerChangedAt), orNull(found.IdentityMethod), found.StatusList.Idx, found.IssuedAt.Unix(), index,
 		}, nil
 	case "staple":
 		found, err := VerifyStaple(each.Token, c.options)

@@ -126,6 +126,11 @@ func (r *policyRules) decideForKnown(who caller, agent *agentData, more []Reason
 		return refuse(403, "key-too-young", fmt.Sprintf("The key of this agent is %s seconds old. This site requires %s.",
 			numberText(keyAge), numberText(r.minimumKeyAgeSeconds)))
 	}
+	ownerAge := math.Max(0, math.Trunc(agent.ownerAgeSeconds))
+	if ownerAge < r.minimumOwnerAgeSeconds {
+		return refuse(403, "owner-too-new", fmt.Sprintf("This agent was transferred to its owner %s seconds ago. This site requires %s.",
+			numberText(ownerAge), numberText(r.minimumOwnerAgeSeconds)))
+	}
 	if contains(r.allow, agent.did) {
 		return ruling{action: ActionAllow, reasons: append([]Reason{{"allow-list", "This agent is on the allow list."}}, more...)}
 	}

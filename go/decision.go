@@ -89,9 +89,11 @@ type agentData struct {
 	identityMethod *string
 	grade          string
 	keyAgeSeconds  float64
-	publicKey      []byte
-	keyid          string
-	keySequence    int64
+	// ownerAgeSeconds is since the transfer to its owner; infinite if there was none, 0 unless the policy asks for it.
+	ownerAgeSeconds float64
+	publicKey       []byte
+	keyid           string
+	keySequence     int64
 }
 
 type callerKind int

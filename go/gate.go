@@ -97,7 +97,7 @@ func NewGate(service string, options GateOptions) (*Gate, error) {
 	withGrade, withKey := false, len(options.Audiences) > 0
 	for _, each := range policy.allRules() {
 		withGrade = withGrade || each.minimumGrade != ""
-		withKey = withKey || each.minimumKeyAgeSeconds > 0
+		withKey = withKey || each.minimumKeyAgeSeconds > 0 || each.minimumOwnerAgeSeconds > 0
 	}
 	gate.agents = newAgentCache(registry, policy.cacheSeconds, withGrade, withKey, gate.now)
 	return gate, nil

@@ -15,10 +15,11 @@ func (e *PolicyError) Error() string {
 // policyRules are what decides on a request: those of the policy, or of one of its routes.
 type policyRules struct {
 	// levels: allow, limit or deny.
-	levels               map[string]string
-	statuses             []string
-	minimumGrade         string
-	minimumKeyAgeSeconds float64
+	levels                 map[string]string
+	statuses               []string
+	minimumGrade           string
+	minimumKeyAgeSeconds   float64
+	minimumOwnerAgeSeconds float64
 	// identityMethods is nil if every one is accepted.
 	identityMethods []string
 	allow, deny     []string

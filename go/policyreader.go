@@ -12,8 +12,8 @@ import (
 // Fields of a policy, of which this package refuses some by name.
 var (
 	ruleFields = []string{
-		"levels", "statuses", "minimumGrade", "minimumKeyAgeSeconds", "requireLogged", "identityMethods", "allow", "deny",
-		"delegation", "requireProof", "refusal", "unreachable", "maxStaleSeconds",
+		"levels", "statuses", "minimumGrade", "minimumKeyAgeSeconds", "minimumOwnerAgeSeconds", "requireLogged", "identityMethods",
+		"allow", "deny", "delegation", "requireProof", "refusal", "unreachable", "maxStaleSeconds",
 	}
 	policyFields = append([]string{
 		"mode", "limit", "cacheSeconds", "preflight", "directories", "trust", "offline", "routes",
@@ -136,6 +136,7 @@ func (r *policyReader) rules(given *jsonObject, place string, defaults *policyRu
 		}
 	}
 	rules.minimumKeyAgeSeconds = r.number(given, place, "minimumKeyAgeSeconds", 0, 2_592_000, defaults.minimumKeyAgeSeconds)
+	rules.minimumOwnerAgeSeconds = r.number(given, place, "minimumOwnerAgeSeconds", 0, 2_592_000, defaults.minimumOwnerAgeSeconds)
 	if given.members["requireLogged"] != nil {
 		r.mistake("%s.requireLogged is not supported by this package", place)
 	}

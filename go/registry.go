@@ -92,6 +92,8 @@ type AgentInfo struct {
 	// KeySequence is the number of the key among the keys of the agent, from 1.
 	KeySequence  int64
 	KeyChangedAt time.Time
+	// OwnerChangedAt is when the agent came to its owner; zero if it was never transferred.
+	OwnerChangedAt time.Time
 }
 
 // Lookup returns the certificate of an agent by its DID, its tail, or its public key in base64. Errors have the codes of the service,
@@ -132,7 +134,14 @@ func (r *Registry) Agent(ctx context.Context, agent string) (AgentInfo, error) {
 	if !hasDID || !hasStatus || !isKey || !hasThumbprint || !hasSequence || err != nil {
 		return AgentInfo{}, protocolError(200)
 	}
-	return AgentInfo{did, status, publicKey, thumbprint, sequence, changedAt}, nil
+	var ownerChangedAt time.Time
+	if answer.has("ownerChangedAt") {
+		changed, _ := answer.text("ownerChangedAt")
+		if ownerChangedAt, err = time.Parse(time.RFC3339, changed); err != nil {
+			return AgentInfo{}, protocolError(200)
+		}
+	}
+	return AgentInfo{did, status, publicKey, thumbprint, sequence, changedAt, ownerChangedAt}, nil
 }
 
 // Grade returns the grade of an agent: A to E. Errors as Lookup.

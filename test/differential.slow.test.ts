@@ -178,6 +178,7 @@ const VERDICTS = {
     const { did, keyThumbprint, keySequence, keyChangedAt, grade, assurance } = found
     const told = [did, keyThumbprint, keySequence, keyChangedAt, grade, assurance]
     const issuedAt = found.issuedAt / 1000
+    told.push(found.ownerChangedAt)
     return [...told, found.identityMethod, found.statusList.idx, issuedAt, found.log?.index ?? null]
   },
   staple: async (token: string) => {

@@ -29,6 +29,7 @@ def agent_of(data):
         identity_method=data["identityMethod"],
         grade=data["grade"],
         key_age_seconds=data.get("keyAgeSeconds"),
+        owner_age_seconds=data["ownerAgeSeconds"],
     )
 
 

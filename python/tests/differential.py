@@ -61,6 +61,7 @@ def request(case):
 def certificate(case):
     found = verify_certificate(case["token"], ISSUERS, [TOKENS["statusList"]], NOW)
     told = [found.did, found.key_thumbprint, found.key_sequence, found.key_changed_at, found.grade, found.assurance]
+    told.append(found.owner_changed_at)
     return [*told, found.identity_method, found.status_list[1], found.issued_at, found.log and found.log[1]]
 
 

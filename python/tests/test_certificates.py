@@ -32,6 +32,7 @@ def refusal(call, *args, **named):
 def test_valid_certificates(case):
     verified = verify_certificate(case["token"], ISSUERS, LISTS, NOW)
     assert (verified.did, verified.key_thumbprint) == (case["did"], case["keyThumbprint"])
+    assert verified.owner_changed_at == case.get("ownerChangedAt")
     assert verified.status_as_of <= NOW
 
 

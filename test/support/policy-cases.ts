@@ -101,6 +101,7 @@ function rules({ shortName }: Names) {
     statuses,
     minimumGrade: fc.constantFrom(null, ...GRADES),
     minimumKeyAgeSeconds: fc.oneof(fc.constant(0), seconds),
+    minimumOwnerAgeSeconds: fc.oneof(fc.constant(0), seconds),
     identityMethods: fc.option(fc.subarray(PROVIDERS, { minLength: 1 })),
     allow: dids,
     deny: dids,
@@ -161,6 +162,7 @@ function agent(did: string): fc.Arbitrary<AgentData> {
     identityMethod: fc.constantFrom(null, ...PROVIDERS, 'Über & Söhne', ''),
     grade: fc.constantFrom(null, ...GRADES),
     keyAgeSeconds: fc.double({ min: -5, max: 3_000_000, noNaN: true }),
+    ownerAgeSeconds: fc.option(fc.double({ min: -5, max: 3_000_000, noNaN: true })),
   }) as fc.Arbitrary<AgentData>
 }
 

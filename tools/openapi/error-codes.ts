@@ -61,6 +61,7 @@ const FURTHER: Readonly<Record<string, readonly ErrorCode[]>> = {
   removeScimUser: ['CONFLICT'],
   checkOrganisationDomain: ['CONFLICT'],
   removePasskey: ['CONFLICT'],
+  deleteAccount: ['CONFLICT'],
   createApiKey: ['CONFLICT'],
   createWebhook: ['CONFLICT'],
   createGrantIssuer: ['CONFLICT'],

@@ -24,7 +24,7 @@ export interface AgentCacheOptions {
   readonly timeoutMs: number
   /** Whether decisions depend on the grade, which takes a second request. */
   readonly withGrade: boolean
-  /** Whether signatures or sessions are accepted, or decisions depend on the age of the key, which takes a further request. */
+  /** Whether signatures or sessions are accepted, or decisions depend on the key or the transfer, which takes a further request. */
   readonly withKey: boolean
   /** A monotonic clock, in milliseconds. */
   readonly now: () => number
@@ -121,9 +121,10 @@ export class AgentCache<Derived> {
       const publicKey = object === null ? null : decodeKey(object.publicKey)
       const key = object && publicKey && { publicKey, keyid: object.keyThumbprint }
       const keySequence = object?.keySequence
-      const keyAgeSeconds =
-        object === null ? undefined : (Date.now() - Date.parse(object.keyChangedAt)) / 1000
-      const current = { ...(key && { key, keyAgeSeconds }), keySequence }
+      const keyAgeSeconds = object === null ? undefined : secondsSince(object.keyChangedAt)
+      const transferredAt = object?.ownerChangedAt
+      const ownerAgeSeconds = transferredAt === undefined ? null : secondsSince(transferredAt)
+      const current = { ...(key && { key, keyAgeSeconds, ownerAgeSeconds }), keySequence }
       return Object.freeze({ did, status, verified, identityMethod, grade, ...current })
     } catch (error) {
       if ((error as Partial<CountersignError> | null)?.code === 'NOT_FOUND') return null
@@ -158,4 +159,8 @@ export class AgentCache<Derived> {
   #get(did: string): CacheEntry<Derived> | undefined {
     return this.#agents.get(did) ?? this.#unknownAgents.get(did)
   }
+}
+
+function secondsSince(timestamp: string): number {
+  return (Date.now() - Date.parse(timestamp)) / 1000
 }

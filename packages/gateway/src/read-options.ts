@@ -27,7 +27,7 @@ export interface ReadOptions {
   readonly cacheMs: number
   /** Whether decisions depend on the grade. */
   readonly withGrade: boolean
-  /** Whether signatures or sessions are accepted, or decisions depend on the key. */
+  /** Whether signatures or sessions are accepted, or decisions depend on the key or the transfer. */
   readonly withKey: boolean
   /** What decisions by an answer of the service are based on. */
   readonly bases: Readonly<Record<'service' | 'cache', Basis>>
@@ -85,7 +85,10 @@ export function readOptions(options: GatewayOptions): ReadOptions {
   if (registry === null || issuer === null || mistakes.length > 0) throw new PolicyError(mistakes)
   const rules = [...policy.routes, policy]
   const dependsOnKey = rules.some(
-    (each) => each.minimumKeyAgeSeconds > 0 || each.requireLogged !== null,
+    (each) =>
+      each.minimumKeyAgeSeconds > 0 ||
+      each.minimumOwnerAgeSeconds > 0 ||
+      each.requireLogged !== null,
   )
   return {
     registry,

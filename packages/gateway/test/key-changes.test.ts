@@ -8,6 +8,7 @@ import { Clock } from './support/clock.ts'
 import { fetchGateway } from './support/fetch-gateway.ts'
 import { olderNonceStore, SHOP, signingAgent } from './support/signing.ts'
 
+const DAY = 86_400_000
 const cleanup = fileCleanup()
 let service: TestService
 
@@ -60,6 +61,30 @@ test('a key that is younger than minimumKeyAgeSeconds is refused', async () => {
   await agent.rotateKey(await newKey())
   const { status, decision } = await visitWith(259_200)
   assert.deepEqual([status, decision.reasons[0].code], [403, 'key-too-young'])
+})
+
+test('an agent that was transferred less than minimumOwnerAgeSeconds ago is refused', async () => {
+  const { did } = await signingAgent(service)
+  const policy = { minimumOwnerAgeSeconds: 259_200 }
+  const visit = async (transferredDaysAgo: number | null) => {
+    const at = transferredDaysAgo && new Date(Date.now() - transferredDaysAgo * DAY).toISOString()
+    const registry = new Registry(service.url, {
+      ...PATIENT_CLIENT,
+      fetch: async (input, init) => {
+        const answer = await fetch(input, init)
+        const isAgent = decodeURIComponent(String(input)).endsWith(`/api/agents/${did}`)
+        if (at === null || !isAgent) return answer
+        return Response.json({ ...((await answer.json()) as object), ownerChangedAt: at })
+      },
+    })
+    const { status, decision } = await fetchGateway({ service: registry, policy })({
+      ServiceID: did,
+    })
+    return [status, decision.reasons[0].code]
+  }
+  assert.deepEqual(await visit(null), [200, 'owner-verified'])
+  assert.deepEqual(await visit(2), [403, 'owner-too-new'])
+  assert.deepEqual(await visit(4), [200, 'owner-verified'])
 })
 
 test('an answer with a former key is not believed: the agent is unknown until the service is right again', async () => {

@@ -54,6 +54,22 @@ for (const framework of Object.keys(FRAMEWORKS)) {
   })
 }
 
+test('by certificate, an agent that was transferred less than minimumOwnerAgeSeconds ago is refused', async (t) => {
+  const site = await startIssuerSite(t)
+  const shop = startOfflineSite(t, [site], { policy: { minimumOwnerAgeSeconds: 259_200 } })
+  const agent = offlineAgent(site.origin)
+  await site.untilFollowed()
+  const visit = async (claims: object) => {
+    const certificate = await site.issuer.certificate(agent, {}, { ...claims })
+    const { status, reasons } = await shop.visit(agent, { certificate })
+    return [status, reasons[0]]
+  }
+  const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString()
+  assert.deepEqual(await visit({}), [200, 'owner-verified'])
+  assert.deepEqual(await visit({ ownerChangedAt: daysAgo(2) }), [403, 'owner-too-new'])
+  assert.deepEqual(await visit({ ownerChangedAt: daysAgo(4) }), [200, 'owner-verified'])
+})
+
 test('a change in the feed decides about the next request: suspended, active again, replaced', async (t) => {
   const site = await startIssuerSite(t)
   const shop = startOfflineSite(t, [site])

@@ -3,6 +3,7 @@ export {
   certificateRows,
   certificateUrl,
   ownCertificate,
+  ownerDetails,
   recoveryRows,
   STATUS_WORDS,
 } from './tools/certificate-rows.ts'

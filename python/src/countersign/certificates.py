@@ -57,6 +57,8 @@ class VerifiedCertificate:
     key_sequence: int
     #: ISO 8601, UTC.
     key_changed_at: str
+    #: When the agent came to its owner, ISO 8601, UTC; ``None`` if it was never transferred.
+    owner_changed_at: Optional[str]
     #: The identity provider that verified the owner; ``None`` if the owner is not verified.
     identity_method: Optional[str]
     #: ``verified`` or ``unverified``.
@@ -271,6 +273,7 @@ def _certificate_of(issuer: str, jws: Jws) -> VerifiedCertificate:
         and _is_integer(claims.get("policyVersion"))
         and _is_integer(claims.get("keySequence"), 1, 2_147_483_647)
         and _is_timestamp(claims.get("keyChangedAt"))
+        and ("ownerChangedAt" not in claims or _is_timestamp(claims["ownerChangedAt"]))
         and ("log" not in claims or _is_logged_key(claims["log"]))
         and ("maxDelegationDepth" not in claims or _is_integer(claims["maxDelegationDepth"], 1, MAX_HOPS))
     ):
@@ -289,6 +292,7 @@ def _certificate_of(issuer: str, jws: Jws) -> VerifiedCertificate:
         key_thumbprint=thumbprint(public_key),
         key_sequence=int(claims["keySequence"]),
         key_changed_at=claims["keyChangedAt"],
+        owner_changed_at=claims.get("ownerChangedAt"),
         identity_method=method,
         identity_level=claims["identityLevel"],
         assurance=claims["assurance"],

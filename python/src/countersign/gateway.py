@@ -105,7 +105,9 @@ class Gate:
         rules = self.policy.all_rules
         with_grade = any(each.minimum_grade is not None for each in rules)
         with_key = bool(self.audiences or self._sign_ins)
-        with_key = with_key or any(each.minimum_key_age_seconds > 0 for each in rules)
+        with_key = with_key or any(
+            each.minimum_key_age_seconds > 0 or each.minimum_owner_age_seconds > 0 for each in rules
+        )
         self._agents = AgentCache(self.registry, self.policy.cache_seconds, with_grade, with_key, now)
         self._directories = KeyDirectories(self.policy.directories, fetch_directory, now, wall_clock)
         self._buckets = TokenBuckets(self.policy.limit_requests, self.policy.limit_seconds)

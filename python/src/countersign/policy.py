@@ -38,6 +38,7 @@ class Rules:
     statuses: Tuple[str, ...] = ("active",)
     minimum_grade: Optional[str] = None
     minimum_key_age_seconds: float = 0
+    minimum_owner_age_seconds: float = 0
     identity_methods: Optional[Tuple[str, ...]] = None
     allow: Tuple[str, ...] = ()
     deny: Tuple[str, ...] = ()
@@ -131,6 +132,7 @@ class _Reader:
         "statuses",
         "minimumGrade",
         "minimumKeyAgeSeconds",
+        "minimumOwnerAgeSeconds",
         "requireLogged",
         "identityMethods",
         "allow",
@@ -229,6 +231,9 @@ class _Reader:
         key_age = self._number(
             given, place, "minimumKeyAgeSeconds", 0, 2_592_000, defaults.minimum_key_age_seconds
         )
+        owner_age = self._number(
+            given, place, "minimumOwnerAgeSeconds", 0, 2_592_000, defaults.minimum_owner_age_seconds
+        )
         # Ignoring it would admit keys that the policy refuses.
         if given.get("requireLogged") is not None:
             self.mistakes.append(f"{place}.requireLogged is not supported by this package")
@@ -259,6 +264,7 @@ class _Reader:
             statuses=statuses,
             minimum_grade=grade,
             minimum_key_age_seconds=key_age,
+            minimum_owner_age_seconds=owner_age,
             identity_methods=methods,
             allow=allow,
             deny=deny,

@@ -66,6 +66,8 @@ class _CardExtras(TypedDict, total=False):
     ownerName: Optional[OwnerName]
     #: True: verified by a provider for development, which accepts any name.
     developmentOnly: bool
+    #: ``organisation``; left out if the owner is a person.
+    ownerKind: str
 
 
 class Card(_CardExtras):
@@ -99,7 +101,12 @@ class AgentLinks(TypedDict):
     certificate: str
 
 
-class AgentObject(Card):
+class _AgentExtras(TypedDict, total=False):
+    #: When the agent came to its owner; left out if it was never transferred.
+    ownerChangedAt: str
+
+
+class AgentObject(Card, _AgentExtras):
     """Contract 4.7: the card, the key and links."""
 
     #: 32 bytes in padded standard base64.

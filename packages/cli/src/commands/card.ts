@@ -55,11 +55,12 @@ function rowsOf(card: Card): Field[] {
   ]
 }
 
-function ownerRows({ owner, ownerName }: Card): Field[] {
+function ownerRows({ owner, ownerName, ownerKind }: Card): Field[] {
   if (owner === null) return [['Owner', 'no profile']]
   const { changedAt = null, verified = null } = ownerName ?? {}
   return [
     ['Owner', `${owner.displayName} (${owner.username}), self-declared name`],
+    ...(ownerKind === undefined ? [] : [['Owner kind', ownerKind] as const]),
     ...(changedAt === null ? [] : [['Name changed', formatDay(changedAt)] as const]),
     ...(verified === null
       ? []

@@ -1,7 +1,13 @@
 import { readFile } from 'node:fs/promises'
 import { text } from 'node:stream/consumers'
 import { type VerifiedCertificate, verifyCertificate } from '@countersign/sdk'
-import { assertReference, Failure, fields, formatMinute } from '@countersign/sdk/tool-support'
+import {
+  assertReference,
+  Failure,
+  type Field,
+  fields,
+  formatMinute,
+} from '@countersign/sdk/tool-support'
 import type { Command } from 'commander'
 import { type Invocation, takesKey, takesService } from '../invocation.ts'
 import { ownAgent } from '../own-agent.ts'
@@ -73,12 +79,14 @@ function printed(certificate: VerifiedCertificate): object {
   }
 }
 
-function rowsOf(certificate: VerifiedCertificate): [string, string][] {
+function rowsOf(certificate: VerifiedCertificate): Field[] {
   const { did, issuer, identityMethod, grade, keyThumbprint, expiresAt, statusAsOf } = certificate
+  const { ownerChangedAt } = certificate
   return [
     ['DID', did],
     ['Issuer', issuer],
     ['Owner', identityMethod === null ? 'identity not verified' : `verified by ${identityMethod}`],
+    ...(ownerChangedAt === null ? [] : [['Owner since', formatMinute(ownerChangedAt)] as const]),
     ['Grade', grade],
     ['Key', keyThumbprint],
     ['Expires', formatMinute(expiresAt)],

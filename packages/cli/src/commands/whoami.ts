@@ -4,6 +4,7 @@ import {
   fields,
   formatMinute,
   ownCertificate,
+  ownerDetails,
   recoveryRows,
 } from '@countersign/sdk/tool-support'
 import type { Command } from 'commander'
@@ -27,13 +28,14 @@ async function whoami(cli: Invocation): Promise<void> {
   const lookup = await ownCertificate(registry, publicKey, cli.command)
   const { id, status } = lookup.certificate
   const { keySequence, keyChangedAt, recovery } = await registry.keys(id)
+  const details = await ownerDetails(registry, id)
   const rows = [
-    ...certificateRows(cli.service, lookup),
+    ...certificateRows(cli.service, lookup, details),
     ['Public key', publicKey] as const,
     ['Key', `number ${keySequence}, since ${formatMinute(keyChangedAt)}`] as const,
     ...recoveryRows(recovery, `${cli.command} veto ${id}`),
   ]
   const text = `${cli.heading(`You are ${id} (${status})`)}\n\n${fields(rows)}`
   const key = { publicKey, keySequence, keyChangedAt, recovery }
-  cli.print({ ...key, ...(registry.rawOf(lookup) as object) }, text)
+  cli.print({ ...key, ...details, ...(registry.rawOf(lookup) as object) }, text)
 }

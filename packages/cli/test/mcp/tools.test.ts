@@ -131,7 +131,9 @@ suite('countersign mcp', () => {
       verified: true,
       ownerIdentity: 'verified',
       identityMethod: 'in-person',
+      ownerKind: null,
       claimedAt: lookup.owner.claimedAt,
+      ownerChangedAt: null,
       certificateUrl: `${service.url}/agent/${did}`,
     }
     const key = { publicKey, keySequence: 1, keyChangedAt: lookup.owner.claimedAt, recovery: null }
@@ -159,7 +161,7 @@ suite('countersign mcp', () => {
     assert.deepEqual(ownerName, { selfDeclared: true, changedAt: null, verified: null })
     const names = { displayName, username, description, owner: of, verifiedOwnerName: null }
     const untrusted = { ...names, avatarUrl, channels }
-    const marks = { developmentOnly: false, ownerNameChangedAt: null }
+    const marks = { developmentOnly: false, ownerKind: null, ownerNameChangedAt: null }
     assert.deepEqual(card, { did: svcDid, ...trusted, ...marks, untrusted })
     const mine = await agent.data<{ did: string; untrusted: { displayName: string } }>('show_card')
     assert.deepEqual([mine.did, mine.untrusted.displayName], [did, 'Zoë'])

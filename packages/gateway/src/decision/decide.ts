@@ -59,7 +59,7 @@ export interface Verdict {
 /**
  * Evaluates the rules. A pure function that never throws.
  * The order: identification (callers without a DID are decided by their level alone), deny list, delegation, reachability of the service, existence of the agent, status, proof of
- * possession, age of the key, transparency log, allow list, grade, level.
+ * possession, age of the key, time since the transfer, transparency log, allow list, grade, level.
  * @param header the name of the identification header, used in messages
  * @param result null if the request names no agent
  */
@@ -193,6 +193,11 @@ function decideForAgent(
   const keyAge = Math.max(0, Math.floor(agent.keyAgeSeconds ?? 0))
   if (keyAge < rules.minimumKeyAgeSeconds) {
     return refuse(403, reason('key-too-young', keyAge, rules.minimumKeyAgeSeconds))
+  }
+  const { ownerAgeSeconds = 0 } = agent
+  const ownerAge = ownerAgeSeconds === null ? null : Math.max(0, Math.floor(ownerAgeSeconds))
+  if (ownerAge !== null && ownerAge < rules.minimumOwnerAgeSeconds) {
+    return refuse(403, reason('owner-too-new', ownerAge, rules.minimumOwnerAgeSeconds))
   }
   const log = logStateOf(rules, agent)
   if (log === 'logged') return decideForLoggedAgent(rules, agent, more)

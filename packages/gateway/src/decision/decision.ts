@@ -23,6 +23,8 @@ export interface AgentData {
   readonly grade: Grade | null
   /** Seconds since its key became the current one; absent if the policy does not depend on it. */
   readonly keyAgeSeconds?: number | undefined
+  /** Seconds since it was transferred to its owner; null if it never was, absent if the policy does not depend on it. */
+  readonly ownerAgeSeconds?: number | null | undefined
   /** The current key; absent if the gateway accepts neither signatures nor sessions. */
   readonly key?: AgentKey | undefined
   /** The number of the current key among the keys of the agent, from 1; absent with `key`. */

@@ -25,6 +25,8 @@ export const REASON_MESSAGES = {
     `The grade of this agent is unknown. This site requires ${minimum} or better.`,
   'key-too-young': (seconds: number, minimum: number) =>
     `The key of this agent is ${seconds} seconds old. This site requires ${minimum}.`,
+  'owner-too-new': (seconds: number, minimum: number) =>
+    `This agent was transferred to its owner ${seconds} seconds ago. This site requires ${minimum}.`,
   'key-not-logged': () =>
     'It is not proven that the key of this agent is in the transparency log: the service has no proof, or one for another key.',
   'log-proof-invalid': () =>

@@ -269,7 +269,8 @@ function agentOf(
   status: AgentData['status'],
   now: number,
 ): AgentData {
-  const { did, identityMethod, publicKey, keyThumbprint, keySequence, keyChangedAt } = certificate
+  const { did, identityMethod, publicKey, keyThumbprint, keySequence } = certificate
+  const { keyChangedAt, ownerChangedAt } = certificate
   const isNewer = staple !== null && staple.issuedAt > certificate.issuedAt
   return {
     did,
@@ -279,6 +280,7 @@ function agentOf(
     keySequence,
     grade: isNewer ? staple.grade : certificate.grade,
     keyAgeSeconds: (now - Date.parse(keyChangedAt)) / 1000,
+    ownerAgeSeconds: ownerChangedAt === null ? null : (now - Date.parse(ownerChangedAt)) / 1000,
     key: { publicKey, keyid: keyThumbprint },
   }
 }

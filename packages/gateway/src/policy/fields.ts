@@ -210,6 +210,12 @@ export const RULE_FIELDS: { readonly [K in keyof Rules]: Field<Rules[K]> } = {
     description:
       'Agents whose key is younger are refused: the owner can contest a rotation for 72 hours (259200). Costs a further question to the service',
   },
+  minimumOwnerAgeSeconds: {
+    read: numberBetween(0, 2_592_000),
+    defaultValue: 0,
+    description:
+      'Agents that were transferred to their owner less than this ago are refused. Agents that were never transferred pass. Requires a further request to the service',
+  },
   requireLogged: {
     read: nullable(requireLogged),
     defaultValue: null,

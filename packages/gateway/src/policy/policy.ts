@@ -47,6 +47,8 @@ export interface Rules {
   readonly minimumGrade: Grade | null
   /** Agents whose key was replaced, or claimed, less than this ago are refused, even if they are on the allow list. */
   readonly minimumKeyAgeSeconds: number
+  /** Agents that were transferred to their owner less than this ago are refused, even if they are on the allow list. */
+  readonly minimumOwnerAgeSeconds: number
   /** Agents whose key is not in a transparency log are refused, even if they are on the allow list. Null: no log is asked for. */
   readonly requireLogged: RequireLogged | null
   /** Owners verified by another provider count as unverified. Null: any provider. */

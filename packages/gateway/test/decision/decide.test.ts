@@ -67,6 +67,27 @@ const PROVEN_ROWS: readonly Row[] = [
   ],
   ['a key of enough age', { minimumKeyAgeSeconds: 60 }, { keyAgeSeconds: 60 }, ADMITTED],
   ['a key of unknown age', { minimumKeyAgeSeconds: 1 }, {}, 'deny 403 - key-too-young'],
+  [
+    'an agent that was just transferred, allowed',
+    { allow: [DID], minimumOwnerAgeSeconds: 60 },
+    { ownerAgeSeconds: 59.9 },
+    'deny 403 - owner-too-new',
+  ],
+  ['a transfer of enough age', { minimumOwnerAgeSeconds: 60 }, { ownerAgeSeconds: 60 }, ADMITTED],
+  ['never transferred', { minimumOwnerAgeSeconds: 60 }, { ownerAgeSeconds: null }, ADMITTED],
+  ['a transfer of unknown age', { minimumOwnerAgeSeconds: 1 }, {}, 'deny 403 - owner-too-new'],
+  [
+    'a young key, and just transferred',
+    { minimumKeyAgeSeconds: 60, minimumOwnerAgeSeconds: 60 },
+    { keyAgeSeconds: 1, ownerAgeSeconds: 1 },
+    'deny 403 - key-too-young',
+  ],
+  [
+    'just transferred and not logged',
+    { ...LOGGED, minimumOwnerAgeSeconds: 60 },
+    { ...logged('key-not-logged'), ownerAgeSeconds: 1 },
+    'deny 403 - owner-too-new',
+  ],
   ['a logged key', LOGGED, logged('logged'), ADMITTED],
   [
     'logged by another policy only, allowed',

@@ -15,6 +15,11 @@ import {
   exportedPreferencesSchema,
 } from './notifications.ts'
 import { nullable } from './nullable.ts'
+import {
+  exportedMembershipsSchema,
+  exportedOrganisationSchema,
+  exportedTransfersSchema,
+} from './organisation-export.ts'
 import { accountActivitySchema, eventSchema, ownerAgentSchema } from './owner-agents.ts'
 import { ownerSchema, passkeyName, recoveryCodes, SIGN_IN_METHODS } from './session.ts'
 import { exportedWebhooksSchema } from './webhooks.ts'
@@ -190,6 +195,9 @@ export const exportSchema = (naming: Naming) =>
           supersededAt: nullable(timestamp()),
         }),
       ),
+      organisation: exportedOrganisationSchema(),
+      memberships: exportedMembershipsSchema(),
+      transfers: exportedTransfersSchema(naming),
       webhooks: exportedWebhooksSchema(naming),
       grantIssuers: exportedGrantIssuersSchema(naming),
       notifications: exportedNotificationsSchema(),

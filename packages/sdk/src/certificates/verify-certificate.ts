@@ -69,6 +69,8 @@ export interface VerifiedCertificate {
   readonly keySequence: number
   /** ISO 8601, UTC. */
   readonly keyChangedAt: string
+  /** When the agent came to its owner, ISO 8601, UTC; null if it was never transferred. */
+  readonly ownerChangedAt: string | null
   /** The identity provider that verified the owner; null if the owner is not verified. */
   readonly identityMethod: string | null
   readonly identityLevel: 'verified' | 'unverified'
@@ -257,6 +259,7 @@ function certificateOf(verified: VerifiedToken): VerifiedCertificate {
     keyThumbprint: keyThumbprint(publicKey),
     keySequence,
     keyChangedAt: claims.keyChangedAt,
+    ownerChangedAt: claims.ownerChangedAt ?? null,
     identityMethod,
     identityLevel,
     assurance: assurance as Assurance | null,

@@ -67,6 +67,8 @@ export interface Card {
       readonly verifiedAt: string
     } | null
   } | null
+  /** Absent if the owner is a person. */
+  readonly ownerKind?: 'organisation'
   /** True: the identity was verified by a provider for development. Do not rely on it. */
   readonly developmentOnly?: boolean
 }
@@ -93,6 +95,8 @@ export interface AgentObject extends Card {
   readonly keySequence: number
   /** When the key became the current one. */
   readonly keyChangedAt: string
+  /** When the agent came to its owner. Absent if it was never transferred. */
+  readonly ownerChangedAt?: string
   readonly didWeb: string
   /** The identity provider, or `unverified`. */
   readonly identityLevel: string

@@ -1,7 +1,7 @@
 import { AGENT_STATUSES } from '@countersign/protocol'
 import { z } from 'zod'
 import type { Lookup } from '../responses/types.ts'
-import { certificateUrl } from './certificate-rows.ts'
+import { certificateUrl, type OwnerDetails } from './certificate-rows.ts'
 
 /** The output of tools for a lookup (contract 4.1). It contains no free text by others. */
 export const certificateSchema = {
@@ -14,12 +14,21 @@ export const certificateSchema = {
     .enum(['verified', 'unverified'])
     .describe("Whether the owner's identity is verified"),
   identityMethod: z.string().nullable().describe('The identity provider'),
+  ownerKind: z.literal('organisation').nullable().describe('Null: a person'),
   claimedAt: z.string(),
+  ownerChangedAt: z
+    .string()
+    .nullable()
+    .describe('When the agent last moved to another owner. Null: it never did'),
   certificateUrl: z.string().describe('The public certificate page'),
 }
 
 /** A lookup in the form of `certificateSchema`. */
-export function certificateResult(service: URL, lookup: Lookup) {
+export function certificateResult(
+  service: URL,
+  lookup: Lookup,
+  { ownerKind, ownerChangedAt }: OwnerDetails,
+) {
   const { verified, certificate, owner } = lookup
   return {
     did: certificate.id,
@@ -27,7 +36,9 @@ export function certificateResult(service: URL, lookup: Lookup) {
     verified,
     ownerIdentity: owner.identityLevel,
     identityMethod: owner.identityMethod,
+    ownerKind: ownerKind ?? null,
     claimedAt: owner.claimedAt,
+    ownerChangedAt: ownerChangedAt ?? null,
     certificateUrl: certificateUrl(service, lookup),
   }
 }

@@ -1,5 +1,5 @@
 import type { Registry } from '../registry.ts'
-import type { AgentKeys, AgentStatus, Lookup } from '../responses/types.ts'
+import type { AgentKeys, AgentObject, AgentStatus, Lookup } from '../responses/types.ts'
 import { formatMinute } from './dates.ts'
 import { codeOf, Failure } from './failure.ts'
 import type { Field } from './fields.ts'
@@ -17,15 +17,35 @@ export function certificateUrl(service: URL, { certificate }: Lookup): string {
   return URL.parse(verifyUrl, service.href)?.href ?? verifyUrl
 }
 
+/** What the agent object says about the owner, and a lookup does not. */
+export type OwnerDetails = Pick<AgentObject, 'ownerKind' | 'ownerChangedAt'>
+
+/** @throws CountersignError of `Registry.agent` */
+export async function ownerDetails(registry: Registry, did: string): Promise<OwnerDetails> {
+  const { ownerKind, ownerChangedAt } = await registry.agent(did)
+  return {
+    ...(ownerKind !== undefined && { ownerKind }),
+    ...(ownerChangedAt !== undefined && { ownerChangedAt }),
+  }
+}
+
 /** The rows that show a certificate. */
-export function certificateRows(service: URL, lookup: Lookup): Field[] {
+export function certificateRows(
+  service: URL,
+  lookup: Lookup,
+  { ownerKind, ownerChangedAt }: OwnerDetails,
+): Field[] {
   const { certificate, owner } = lookup
   const { identityMethod, claimedAt } = owner
   return [
     ['DID', certificate.id],
     ['Status', STATUS_WORDS[certificate.status]],
     ['Owner', identityMethod === null ? 'identity not verified' : `verified by ${identityMethod}`],
+    ...(ownerKind === undefined ? [] : [['Owner kind', ownerKind] as const]),
     ['Claimed', formatMinute(claimedAt)],
+    ...(ownerChangedAt === undefined
+      ? []
+      : [['Owner since', formatMinute(ownerChangedAt)] as const]),
     ['Certificate', certificateUrl(service, lookup)],
   ]
 }

@@ -36,11 +36,15 @@ test('the file is what tools/write-certificate-vectors.ts writes', () => {
 })
 
 test('certificates', async () => {
-  for (const each of readCases<{ token: string; did: string; keyThumbprint: string }>(
-    ...([FILE, 'certificates', 'valid'] as const),
-  )) {
-    const { did, keyThumbprint } = await verifyCertificate(each.token, options)
+  for (const each of readCases<{
+    token: string
+    did: string
+    keyThumbprint: string
+    ownerChangedAt?: string
+  }>(...([FILE, 'certificates', 'valid'] as const))) {
+    const { did, keyThumbprint, ownerChangedAt } = await verifyCertificate(each.token, options)
     assert.deepEqual([did, keyThumbprint], [each.did, each.keyThumbprint], each.name)
+    assert.equal(ownerChangedAt, each.ownerChangedAt ?? null, each.name)
   }
   for (const each of readCases<{ token: string }>(FILE, 'certificates', 'invalid')) {
     await assert.rejects(verifyCertificate(each.token, options), isRefusal, each.name)

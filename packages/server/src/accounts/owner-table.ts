@@ -26,10 +26,15 @@ export async function insertOwner(
   owner: Pick<OwnerRow, 'username' | 'display_name' | 'created_at' | 'username_skeleton'> &
     Partial<Pick<OwnerRow, 'kind' | 'public_id'>>,
 ): Promise<OwnerRow> {
-  const next = Number((await readSetting(tx.db, NEXT_ID)) ?? 1)
-  const row = { ...EMPTY, ...owner, id: Math.max((await lastId(tx.db)) + 1, next) }
+  const row = { ...EMPTY, ...owner, id: await nextId(tx.db) }
   await tx.db.insertInto('owners').values(row).execute()
   return row
+}
+
+/** Greater than every id that was ever used. */
+async function nextId(db: Db): Promise<number> {
+  const next = Number((await readSetting(db, NEXT_ID)) ?? 1)
+  return Math.max((await lastId(db)) + 1, next)
 }
 
 async function lastId(db: Db): Promise<number> {
@@ -60,7 +65,7 @@ export async function insertDeletedOwner(tx: Tx): Promise<void> {
 /** Deletes the row of an owner to whom no other row refers. */
 export async function deleteOwner(tx: Tx, id: number): Promise<void> {
   // A node that has not yet seen the deletion would show a new owner with this id for the agents of this one.
-  if ((await lastId(tx.db)) === id) await writeSetting(tx, NEXT_ID, String(id + 1))
+  if ((await lastId(tx.db)) === id) await writeSetting(tx, NEXT_ID, String(await nextId(tx.db)))
   await tx.db.deleteFrom('owners').where('id', '=', id).execute()
 }
 
@@ -91,6 +96,15 @@ export function ownerBySkeleton(db: Db, skeleton: string): Promise<OwnerRow | un
     .where('username_skeleton', '=', skeleton)
     .orderBy('id')
     .executeTakeFirst()
+}
+
+export async function countOrganisations(db: Db): Promise<number> {
+  const { count } = await db
+    .selectFrom('owners')
+    .select((eb) => eb.fn.countAll().as('count'))
+    .where('kind', '=', 'organisation')
+    .executeTakeFirstOrThrow()
+  return Number(count)
 }
 
 /** A page of owners ordered by id, starting after the id `after`. */

@@ -8,6 +8,7 @@ import { deliverInvitation, OFFER_INVITATION } from './organisations/deliver-inv
 import { invitationRoutes } from './organisations/invitation-routes.ts'
 import type { InvitationDeps } from './organisations/invitations.ts'
 import type { MembersDeps } from './organisations/members.ts'
+import { registerOrganisations } from './organisations/organisation-metrics.ts'
 import { organisationRoutes } from './organisations/organisation-routes.ts'
 import { ScimRequests } from './organisations/scim/scim-requests.ts'
 import { scimRoutes } from './organisations/scim/scim-routes.ts'
@@ -46,7 +47,10 @@ export function openAccounts(
       const mailDelivery = deps.settings.mail?.kind ?? null
       invitationRoutes(app, { ...owners, deps: { ...deps, mailDelivery } })
     },
-    gauges: (metrics) => scimRequests.register(metrics),
+    gauges(metrics) {
+      registerOrganisations(metrics, deps.db.read)
+      scimRequests.register(metrics)
+    },
     jobs: {
       [EXPIRE_VERIFICATION]: expireVerification,
       [FREE_USERNAMES]: freeUsernames,

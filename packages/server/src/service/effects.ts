@@ -7,6 +7,7 @@ import { channelsOfChangedAgent } from '../channels/channel-lifecycle.ts'
 import type { Effects } from '../database/database.ts'
 import { issuersOfEndedMember } from '../statements/grants/manage-issuers.ts'
 import { endpointsOfEndedMember } from '../webhooks/disable.ts'
+import { managedAccountOfEndedMembership } from './privacy/delete-account.ts'
 
 /** The only list of what follows from a change in other rooms, in this order. */
 export const EFFECTS: Effects = {
@@ -18,5 +19,6 @@ export const EFFECTS: Effects = {
     agentsOfEndedMember,
     endpointsOfEndedMember,
     issuersOfEndedMember,
+    managedAccountOfEndedMembership,
   ],
 }

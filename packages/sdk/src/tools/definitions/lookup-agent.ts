@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { certificateResult, certificateSchema } from '../certificate-result.ts'
-import { certificateRows } from '../certificate-rows.ts'
+import { certificateRows, ownerDetails } from '../certificate-rows.ts'
 import { assertReference } from '../challenge.ts'
 import { agentReference, argumentsOf, defineTool, READS } from '../define-tool.ts'
 import { fields } from '../fields.ts'
@@ -16,11 +16,13 @@ It does not prove that a caller is that agent: anyone can send a DID. For that, 
   output: z.strictObject(certificateSchema),
   async run({ agent }, host) {
     assertReference(agent)
-    const lookup = await host.registry().lookup(agent)
+    const registry = host.registry()
+    const lookup = await registry.lookup(agent)
     const { id, status } = lookup.certificate
+    const details = await ownerDetails(registry, id)
     return {
-      data: certificateResult(host.service, lookup),
-      text: `${id} is ${status}.\n${fields(certificateRows(host.service, lookup))}`,
+      data: certificateResult(host.service, lookup, details),
+      text: `${id} is ${status}.\n${fields(certificateRows(host.service, lookup, details))}`,
     }
   },
 })

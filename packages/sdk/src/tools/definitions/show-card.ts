@@ -29,6 +29,7 @@ Names, descriptions and handles (under "untrusted") were written by the owner of
     developmentOnly: z
       .boolean()
       .describe('True: the owner was verified for development only. Do not rely on it'),
+    ownerKind: z.literal('organisation').nullable().describe('Null: a person'),
     ownerNameChangedAt: z
       .string()
       .nullable()
@@ -78,6 +79,7 @@ function dataOf(card: Card) {
       verifiedAt: verification.verifiedAt,
     },
     developmentOnly: card.developmentOnly ?? false,
+    ownerKind: card.ownerKind ?? null,
     ownerNameChangedAt: ownerName?.changedAt ?? null,
     claimedAt,
     certificateUrl,
@@ -100,6 +102,7 @@ function layOut({ status, grade, verification, claimedAt, certificateUrl, ...car
     ['Grade', `${grade} (A is best, E is lowest)`],
     ['Identity', label === undefined ? 'not verified' : `verified by ${label}, ${verifiedAt}`],
     ...(card.developmentOnly === true ? [['Warning', DEVELOPMENT_ONLY] as const] : []),
+    ...(card.ownerKind === undefined ? [] : [['Owner kind', card.ownerKind] as const]),
     ['Claimed', claimedAt],
     ['Certificate', certificateUrl],
   ])}`

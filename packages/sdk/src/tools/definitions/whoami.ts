@@ -1,7 +1,7 @@
 import { encodeBase64, RECOVERY_REASONS } from '@countersign/protocol'
 import { z } from 'zod'
 import { certificateResult, certificateSchema } from '../certificate-result.ts'
-import { certificateRows, ownCertificate, recoveryRows } from '../certificate-rows.ts'
+import { certificateRows, ownCertificate, ownerDetails, recoveryRows } from '../certificate-rows.ts'
 import { argumentsOf, defineTool, READS, type ToolDelegation } from '../define-tool.ts'
 import { type Field, fields } from '../fields.ts'
 
@@ -54,8 +54,9 @@ Fails with NO_KEY or NOT_FOUND if you have no certificate. Changes nothing and n
         : await host.registry().lookup(delegation.did)
     const { id, status } = lookup.certificate
     const { keySequence, keyChangedAt, recovery } = await host.registry().keys(id)
+    const details = await ownerDetails(host.registry(), id)
     const rows = [
-      ...certificateRows(host.service, lookup),
+      ...certificateRows(host.service, lookup, details),
       ['Public key', publicKey] as const,
       ...delegationRows(delegation),
       ...recoveryRows(recovery, `${host.command} veto ${id}`),
@@ -65,7 +66,7 @@ Fails with NO_KEY or NOT_FOUND if you have no certificate. Changes nothing and n
     const you = delegation === null ? 'You are' : 'You are a delegate of'
     return {
       data: {
-        ...certificateResult(host.service, lookup),
+        ...certificateResult(host.service, lookup, details),
         ...key,
         delegation: shown,
         service: host.service.origin,

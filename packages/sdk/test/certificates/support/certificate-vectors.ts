@@ -139,6 +139,16 @@ const ODD = [
       token: certificate({ keyChangedAt }),
     }),
   ),
+  {
+    name: 'transferred on a day that does not exist',
+    why: 'claims',
+    token: certificate({ ownerChangedAt: '2026-02-30T00:00:00.000Z' }),
+  },
+  {
+    name: 'transferred at null',
+    why: 'claims',
+    token: certificate({ ownerChangedAt: null }),
+  },
 ]
 
 /** The content of vectors/certificates.json. */
@@ -168,6 +178,13 @@ export const vectors = {
         token: ofJson(withMore(CERTIFICATE, 'a', `${nested(31)},"n":${'9'.repeat(5_000)}`)),
         did: DID,
         keyThumbprint: AGENT.jwk.kid,
+      },
+      {
+        name: 'of an agent that was transferred to its owner',
+        token: certificate({ ownerChangedAt: '2027-01-10T08:00:00.000Z' }),
+        did: DID,
+        keyThumbprint: AGENT.jwk.kid,
+        ownerChangedAt: '2027-01-10T08:00:00.000Z',
       },
       {
         name: 'with the entry of its key in the transparency log',

@@ -2,6 +2,7 @@ import { isSecurityKind, type NotificationKind } from '@countersign/protocol'
 import type { EmailOutboxRow } from '../../database/schema/notification-rows.ts'
 import type { CoreDeps } from '../../secrets/core-deps.ts'
 import { offeredInvitation } from '../organisations/invitation-table.ts'
+import { informedMembers } from '../organisations/membership-table.ts'
 import { ownerById } from '../owner-table.ts'
 import { provenDomainOf } from '../verification-table.ts'
 import { describeNotification } from './describe-notification.ts'
@@ -16,6 +17,7 @@ import { wantsEmail } from './email-preferences.ts'
 import { namesIn } from './list-notifications.ts'
 import { notificationById } from './notification-table.ts'
 import { minute, selfDeclared } from './notification-text.ts'
+import { tailIn } from './notify-owner.ts'
 
 /** An e-mail to one address. */
 export interface Email {
@@ -128,6 +130,12 @@ async function notificationMessage(
 ): Promise<Message | null> {
   const notification = await notificationById(db.read, id)
   if (notification === undefined) return null
+  const ownerId = notification.owner_id
+  // Members who have left since it was queued get nothing.
+  if (ownerId !== row.owner_id) {
+    const tail = tailIn(JSON.parse(notification.details))
+    if (!(await informedMembers(db.read, ownerId, tail)).includes(row.owner_id)) return null
+  }
   const names = await namesIn(db.read, [notification])
   const words = describeNotification(notification, site, names)
   if (words === null) return null
@@ -136,7 +144,7 @@ async function notificationMessage(
   // Security kinds were decided when they were queued: an attacker could change the preferences afterwards.
   if (!isSecurity && !(await wantsEmail(db.read, row.owner_id, kind))) return null
   const { title, text, link } = words
-  const owner = await ownerById(db.read, row.owner_id)
+  const owner = await ownerById(db.read, ownerId)
   const dashboard = owner?.kind === 'organisation' ? `/dashboard/o/${owner.username}` : '/dashboard'
   const token = { addressId: row.address_id, kind }
   return {

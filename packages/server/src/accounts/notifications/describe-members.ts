@@ -110,6 +110,7 @@ const LEFT_BY_YOU: Readonly<Record<string, string>> = {
   scim: 'You were deactivated in its directory.',
   no_group: 'You are in no group that has a role.',
   operator: 'The operator of this service removed you.',
+  organisation_deleted: 'An admin deleted it.',
 }
 
 function organisationOf({ organisation, organisationName }: NotificationDetails): string {

@@ -32,6 +32,31 @@ export function verifiedHolders(db: Db, address: string): Promise<EmailAddressRo
     .execute()
 }
 
+/** The verified addresses of owners who have not turned off e-mails of a kind. */
+export function wantedAddresses(
+  db: Db,
+  ownerIds: readonly number[],
+  kind: string,
+): Promise<EmailAddressRow[]> {
+  return db
+    .selectFrom('email_addresses as address')
+    .selectAll('address')
+    .where('address.owner_id', 'in', ownerIds)
+    .where('address.verified_at', 'is not', null)
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('email_preferences as preference')
+            .select(sql.lit(1).as('one'))
+            .whereRef('preference.owner_id', '=', 'address.owner_id')
+            .where('preference.kind', '=', kind)
+            .where('preference.enabled', '=', 0),
+        ),
+      ),
+    )
+    .execute()
+}
+
 export async function insertAddress(tx: Tx, row: EmailAddressRow): Promise<void> {
   await tx.db.insertInto('email_addresses').values(row).execute()
 }

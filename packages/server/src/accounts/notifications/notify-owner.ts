@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
 import type { NotificationKind } from '@countersign/protocol'
-import { sql } from 'kysely'
 import type { Tx } from '../../database/database.ts'
+import { informedMembers } from '../organisations/membership-table.ts'
+import { wantedAddresses } from './email-address-table.ts'
 
 /** Data of a notification's text. Texts that others chose are cleaned when they are shown. */
 export type NotificationDetails = Readonly<Record<string, string | number | null>>
@@ -23,7 +24,8 @@ const RETENTION_MS = 400 * 86_400_000
 
 /**
  * Notifies an owner within the transaction of what they are notified of, so that neither exists without the other. Also
- * queues the e-mails to their verified addresses, unless they have turned them off for this kind.
+ * queues the e-mails to their verified addresses, unless they have turned them off for this kind. Those of an organisation also
+ * go to members (`informedMembers`), who choose for themselves.
  * @returns false, without a change, if the owner was notified of this before or the account no longer exists
  */
 export async function appendNotification(
@@ -34,8 +36,12 @@ export async function appendNotification(
     .update(JSON.stringify([ownerId, kind, subject]))
     .digest('base64url')
     .slice(0, 22)
-  const owner = await tx.db.selectFrom('owners').select('id').where('id', '=', ownerId).execute()
-  if (owner.length === 0) return false
+  const owner = await tx.db
+    .selectFrom('owners')
+    .select('kind')
+    .where('id', '=', ownerId)
+    .executeTakeFirst()
+  if (owner === undefined) return false
   const inserted = await tx.db
     .insertInto('notifications')
     .values({
@@ -56,38 +62,32 @@ export async function appendNotification(
     .where('owner_id', '=', ownerId)
     .where('created_at', '<', at - RETENTION_MS)
     .execute()
-  if (!isInAppOnly) await queueEmails(tx, { id, ownerId, kind, at })
+  if (isInAppOnly) return true
+  const members =
+    owner.kind === 'organisation' ? await informedMembers(tx.db, ownerId, tailIn(details)) : []
+  await queueEmails(tx, { id, recipients: [ownerId, ...members], kind, at })
   return true
+}
+
+/** The tail of the agent that a notification is about; null if it is about none. */
+export function tailIn({ tail }: NotificationDetails): string | null {
+  return typeof tail === 'string' ? tail : null
 }
 
 async function queueEmails(
   tx: Tx,
-  notification: { readonly id: string; readonly ownerId: number; readonly kind: string } & {
+  notification: {
+    readonly id: string
+    readonly recipients: readonly number[]
+    readonly kind: string
     readonly at: number
   },
 ): Promise<void> {
-  const { id, ownerId, kind, at } = notification
-  const addresses = await tx.db
-    .selectFrom('email_addresses')
-    .select(['id', 'address'])
-    .where('owner_id', '=', ownerId)
-    .where('verified_at', 'is not', null)
-    .where(({ not, exists, selectFrom }) =>
-      not(
-        exists(
-          selectFrom('email_preferences')
-            .select(sql.lit(1).as('one'))
-            .where('owner_id', '=', ownerId)
-            .where('kind', '=', kind)
-            .where('enabled', '=', 0),
-        ),
-      ),
-    )
-    .execute()
-  for (const address of addresses) {
+  const { id, recipients, kind, at } = notification
+  for (const address of await wantedAddresses(tx.db, recipients, kind)) {
     await insertEmail(tx, {
       id: `${id}.${address.id}`,
-      owner_id: ownerId,
+      owner_id: address.owner_id,
       notification_id: id,
       address_id: address.id,
       address: address.address,

@@ -15,6 +15,7 @@ export type MembershipEndReason =
   | 'scim'
   | 'no_group'
   | 'account_deleted'
+  | 'organisation_deleted'
   | 'operator'
 
 /** Ends a membership. @returns it as it is now; undefined, without a change, if it has ended already */
@@ -233,6 +234,51 @@ function selectMembers(db: Db, orgId: number) {
     .select(isEmergencyAdmin.as('is_emergency'))
     .where('membership.org_id', '=', orgId)
     .where('membership.ended_at', 'is', null)
+}
+
+/**
+ * The persons who get the e-mails of an organisation: managers and admins, and the responsible person of the agent that a
+ * notification is about.
+ * @param tail of the agent; null: it is about none
+ */
+export async function informedMembers(
+  db: Db,
+  orgId: number,
+  tail: string | null,
+): Promise<number[]> {
+  const rows = await db
+    .selectFrom('memberships')
+    .select('person_id')
+    .where('org_id', '=', orgId)
+    .where('ended_at', 'is', null)
+    .where('person_id', 'is not', null)
+    .where((eb) =>
+      eb.or([
+        eb('role', 'in', ['manager', 'admin']),
+        eb(
+          'id',
+          'in',
+          eb.selectFrom('agents').select('responsible').where('tail', '=', tail).$castTo<string>(),
+        ),
+      ]),
+    )
+    .execute()
+  return rows.map(({ person_id }) => Number(person_id))
+}
+
+/** The live members of all organisations, by how they got their role. */
+export async function countMembersBySource(
+  db: Db,
+): Promise<Record<MembershipRow['source'], number>> {
+  const rows = await db
+    .selectFrom('memberships')
+    .select(['source', (eb) => eb.fn.countAll().as('count')])
+    .where('ended_at', 'is', null)
+    .groupBy('source')
+    .execute()
+  const counts = { manual: 0, sso: 0 }
+  for (const { source, count } of rows) counts[source] = Number(count)
+  return counts
 }
 
 /** An organisation of a person. */

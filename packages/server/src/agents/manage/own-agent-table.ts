@@ -142,7 +142,7 @@ export async function anonymizeAgents(
 ): Promise<void> {
   await tx.db
     .updateTable('agents')
-    .set({ ...anonymous, directory_proof: null, delegation_depth: 0 })
+    .set({ ...anonymous, directory_proof: null, delegation_depth: 0, responsible: null })
     .where('tail', 'in', tails)
     .execute()
 }

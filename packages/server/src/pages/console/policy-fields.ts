@@ -22,6 +22,7 @@ const EXAMPLES: PolicyInput = {
   statuses: ['active', 'suspended'],
   minimumGrade: 'B',
   minimumKeyAgeSeconds: 259_200,
+  minimumOwnerAgeSeconds: 604_800,
   identityMethods: ['eid'],
   delegation: { maxDepth: 1, maxSeconds: 600 },
   requireProof: true,

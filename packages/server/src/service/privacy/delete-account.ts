@@ -1,5 +1,10 @@
 import { EXPIRE_VERIFICATION } from '../../accounts/identity/record-verification.ts'
-import { organisationsOf } from '../../accounts/organisations/membership-table.ts'
+import {
+  endMembershipsOf,
+  type MembershipEffect,
+} from '../../accounts/organisations/end-membership.ts'
+import { membersOf, organisationsOf } from '../../accounts/organisations/membership-table.ts'
+import { notifyOfMember } from '../../accounts/organisations/notify-of-member.ts'
 import {
   DELETED_OWNER_ID,
   deleteOwner,
@@ -19,9 +24,9 @@ import { assertConfirmed, REVOKE_BATCH_SIZE } from '../../agents/manage/revoke-a
 import { writeProfile } from '../../agents/manage/update-profile.ts'
 import { eraseChannels } from '../../channels/channel-lifecycle.ts'
 import { deleteDomain } from '../../channels/organisation-domain/organisation-domain-table.ts'
-import type { JobRow, Tx } from '../../database/database.ts'
+import type { JobRow, OwnerRow, Tx } from '../../database/database.ts'
 import { appendEvent } from '../../database/event-table.ts'
-import { cancelJob } from '../../database/jobs/job-table.ts'
+import { cancelJob, renewJob } from '../../database/jobs/job-table.ts'
 import { eraseOpenings } from '../../log/log-table.ts'
 import { eraseQuota } from '../../log/quota-table.ts'
 import type { CoreDeps } from '../../secrets/core-deps.ts'
@@ -29,6 +34,11 @@ import { eraseGrantsOfAgents, eraseIssuers } from '../../statements/grants/grant
 import { deleteEndpointsOf } from '../../webhooks/manage-endpoints.ts'
 import { requestRemoval, scheduleForgetting } from './after-erasure.ts'
 import type { Erasures } from './erasures.ts'
+import {
+  deleteOrganisationRecords,
+  forgetPerson,
+  managedAccountsOf,
+} from './organisation-data-table.ts'
 import {
   anonymizeReleasedUsernames,
   deleteAvatars,
@@ -38,6 +48,12 @@ import {
 } from './owner-data-table.ts'
 
 const REASON = 'owner_deleted'
+/** The kind of job that deletes the account of a member whom the identity provider of an organisation managed. */
+export const EXPIRE_MANAGED_ACCOUNT = 'expire-managed-account'
+/** After the end of the membership: until then, the member may come back. */
+const MANAGED_ACCOUNT_RETENTION_MS = 30 * 86_400_000
+/** Managed accounts that one transaction erases. */
+const MEMBERS_BATCH_SIZE = 50
 /** Replaces the owner's labels of agents. */
 const DELETED_LABEL = 'deleted'
 const EMPTY_PROFILE = {
@@ -56,10 +72,11 @@ export interface DeletionDeps extends Pick<CoreDeps, 'db' | 'now' | 'pepper'> {
  * Deletes an account: revokes its agents, whose DIDs remain and show the revocation, and erases everything that identifies the
  * owner or tells which agents were theirs. With more than 200 agents, most of them leave the account in transactions of 200
  * before the last one, so that other writers do not wait long; after an interruption, a retry continues from there. Also
- * deletes the hashes of the owner's subjects at identity providers, so that the same person can verify a new account.
+ * deletes the hashes of the owner's subjects at identity providers, so that the same person can verify a new account. A person
+ * leaves their organisations; an organisation takes the accounts along that its identity provider manages.
  * @param confirmation the owner's username, typed again
  * @returns the number of agents revoked
- * @throws CodedError VALIDATION_ERROR if the username does not match
+ * @throws CodedError VALIDATION_ERROR if the username does not match, CONFLICT if a person is the last admin of an organisation
  */
 export async function deleteAccount(
   { db, now, pepper, erasures }: DeletionDeps,
@@ -70,14 +87,19 @@ export async function deleteAccount(
     const at = now()
     const batch = await db.write(async (tx) => {
       await assertConfirmed(tx, ownerId, confirmation)
+      // First, since the last admin of an organisation cannot leave it, and then no agent may be revoked.
+      await endMembershipsOf(tx, ownerId, 'account_deleted', at)
       const erased = await eraseAgents(tx, pepper, ownerId, at)
-      if (!erased.isLast) return erased
+      if (!erased.isLast) return { ...erased, members: [] }
+      const members = await eraseManagedAccounts(tx, ownerId, at)
+      if (members.length === MEMBERS_BATCH_SIZE) return { ...erased, members, isLast: false }
       const released = { namespace: 'owner', username: confirmation, ownerId, at } as const
       await quarantineUsername(tx, pepper, released)
       await eraseOwner(tx, ownerId, at)
-      return erased
+      return { ...erased, members }
     })
     revoked += batch.revoked
+    for (const member of batch.members) erasures.record(member, at)
     if (!batch.isLast) continue
     erasures.record(ownerId, at)
     return revoked
@@ -116,8 +138,19 @@ async function eraseAgents(
   return { revoked: live.length, isLast }
 }
 
+/** Erases some of the accounts that the identity provider of an organisation manages. @returns their ids */
+async function eraseManagedAccounts(tx: Tx, orgId: number, at: number): Promise<number[]> {
+  const members = await managedAccountsOf(tx.db, orgId, MEMBERS_BATCH_SIZE)
+  for (const member of members) await eraseOwner(tx, member, at)
+  return members
+}
+
 /** Erases an owner who has no agents any more. */
 async function eraseOwner(tx: Tx, ownerId: number, at: number): Promise<void> {
+  const { kind, username } = (await ownerById(tx.db, ownerId)) as OwnerRow
+  if (kind === 'organisation') await eraseOrganisation(tx, ownerId, at)
+  else await forgetPerson(tx, ownerId, username)
+  await cancelJob(tx, `${EXPIRE_MANAGED_ACCOUNT}:${ownerId}`)
   await deleteJobs(tx, `${EXPIRE_VERIFICATION}:${ownerId}:`)
   await cancelRegrade(tx, ownerId)
   await cancelJob(tx, `${EXPIRE_UNUSED_ACCOUNT}:${ownerId}`)
@@ -134,6 +167,40 @@ async function eraseOwner(tx: Tx, ownerId: number, at: number): Promise<void> {
   await appendEvent(tx, { seq, at, type: 'owner.deleted', tail: null, ownerId, payload: {} })
   await scheduleForgetting(tx, seq, at)
   await requestRemoval(tx, at)
+}
+
+/** Tells the members, and erases what only organisations have. */
+async function eraseOrganisation(tx: Tx, orgId: number, at: number): Promise<void> {
+  for (const member of await membersOf(tx.db, orgId)) {
+    await notifyOfMember(tx, member, { change: 'organisation_deleted' }, at)
+  }
+  await deleteOrganisationRecords(tx, orgId)
+}
+
+/** What follows from the end of a membership: an account that only the organisation managed is erased later. */
+export const managedAccountOfEndedMembership: MembershipEffect = async (
+  tx,
+  { membership: { person_id: personId }, role },
+  at,
+) => {
+  if (role !== null || personId === null) return {}
+  const person = await ownerById(tx.db, personId)
+  if (person?.kind !== 'member') return {}
+  await renewJob(tx, {
+    id: `${EXPIRE_MANAGED_ACCOUNT}:${personId}`,
+    kind: EXPIRE_MANAGED_ACCOUNT,
+    subject: String(personId),
+    run_at: at + MANAGED_ACCOUNT_RETENTION_MS,
+  })
+  return {}
+}
+
+/** A job that deletes the account of a member who has left, and has not come back. */
+export async function expireManagedAccount(tx: Tx, { subject }: JobRow, at: number): Promise<void> {
+  const personId = Number(subject)
+  if ((await ownerById(tx.db, personId)) === undefined) return
+  if ((await organisationsOf(tx.db, personId)).length > 0) return
+  await eraseOwner(tx, personId, at)
 }
 
 /** A job that deletes an account whose owner has never verified or claimed anything, and is in no organisation. */

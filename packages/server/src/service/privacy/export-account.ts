@@ -26,6 +26,7 @@ import { exportOpenings } from '../../log/openings.ts'
 import type { CoreDeps } from '../../secrets/core-deps.ts'
 import { exportIssuers } from '../../statements/grants/manage-issuers.ts'
 import { exportEndpoints } from '../../webhooks/delivery-log.ts'
+import { exportMemberships, exportOrganisation, exportTransfers } from './export-organisation.ts'
 import { readOwnerRecords } from './owner-data-table.ts'
 
 type ExportDeps = Pick<CoreDeps, 'db' | 'site' | 'now'>
@@ -63,6 +64,9 @@ export async function exportAccount(
     userHandle: owner.user_handle,
     ...describeRecords(records, session),
     apiKeys: await listApiKeys(deps, ownerId),
+    organisation: await exportOrganisation(read, owner),
+    memberships: await exportMemberships(read, ownerId),
+    transfers: await exportTransfers(read, deps.site, ownerId),
     webhooks: await exportEndpoints(read, deps.site, ownerId, deps.now()),
     grantIssuers: await exportIssuers(read, deps.site, ownerId),
     notifications: await exportNotifications(read, deps.site, ownerId),

@@ -5,7 +5,11 @@ import type { ReadDeps } from '../../agents/find-agent.ts'
 import type { EventRow } from '../../database/database.ts'
 import { type PartDeps, WORK_MS } from '../../http/part.ts'
 import { FORGET_OWNER, forgetOwner, recentDeletions, removeDeleted } from './after-erasure.ts'
-import { expireUnusedAccount } from './delete-account.ts'
+import {
+  EXPIRE_MANAGED_ACCOUNT,
+  expireManagedAccount,
+  expireUnusedAccount,
+} from './delete-account.ts'
 import { Erasures } from './erasures.ts'
 import { deletionRoute, exportRoute } from './privacy-routes.ts'
 
@@ -18,7 +22,11 @@ export async function openPrivacy(deps: PartDeps & OwnerDeps & ReadDeps): Promis
       exportRoute(app, { ...owners, deps })
       deletionRoute(app, { ...owners, deps: { ...deps, erasures } })
     },
-    jobs: { [EXPIRE_UNUSED_ACCOUNT]: expireUnusedAccount, [FORGET_OWNER]: forgetOwner },
+    jobs: {
+      [EXPIRE_UNUSED_ACCOUNT]: expireUnusedAccount,
+      [EXPIRE_MANAGED_ACCOUNT]: expireManagedAccount,
+      [FORGET_OWNER]: forgetOwner,
+    },
     timers: [
       {
         everyMs: WORK_MS,

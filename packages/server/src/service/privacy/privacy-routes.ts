@@ -19,10 +19,11 @@ export function deletionRoute(
       response: { 200: revokedSchema() },
     }),
     handler: async (request, reply) => {
-      const { ownerId } = await authenticator.requireRecentSession(request)
+      const { ownerId, membership } = await authenticator.requireRecentSession(request)
       await assertOwnerNotSuspended(deps.db.read, ownerId)
       const revokedAgents = await deleteAccount(deps, ownerId, request.body.username)
-      authenticator.clearCookie(reply)
+      // Who deletes an organisation is still signed in.
+      if (membership === null) authenticator.clearCookie(reply)
       return { revokedAgents }
     },
   })

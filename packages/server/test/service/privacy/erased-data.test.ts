@@ -2,11 +2,13 @@ import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import type { Insertable } from 'kysely'
 import { certificateOf } from '../../../../../test/support/agent-certificates.ts'
 import { ask } from '../../../../../test/support/ask.ts'
 import { leaveUncompared } from '../../../../../test/support/changes-complete.ts'
 import { newKey } from '../../../../../test/support/key.ts'
 import { untilLogged } from '../../../../../test/support/log-client.ts'
+import { createOrganisation } from '../../../../../test/support/organisations.ts'
 import { ON_POSTGRES } from '../../../../../test/support/postgres.ts'
 import { fileOf, withRaw } from '../../../../../test/support/raw-database.ts'
 import {
@@ -18,6 +20,9 @@ import {
 } from '../../../../../test/support/service.ts'
 import { signIn } from '../../../../../test/support/signed-in.ts'
 import { untilTicked } from '../../../../../test/support/until.ts'
+import { insertMembership } from '../../../src/accounts/organisations/membership-table.ts'
+import { insertOwner } from '../../../src/accounts/owner-table.ts'
+import type { Tables } from '../../../src/database/database.ts'
 import { AGENTS, editAgent } from '../../agents/manage/with-agent.ts'
 import { insertOwnerRecords } from './owner-records.ts'
 
@@ -54,6 +59,14 @@ const MARKED: Readonly<Record<string, string>> = {
   webhook_endpoints: 'url secret_salt previous_salt',
 }
 
+/** The same for the tables that only organisations have. */
+const MARKED_OF_ORGANISATION: Readonly<Record<string, string>> = {
+  invitations: 'email',
+  organisation_domains: 'domain token proven_token leased_by',
+  scim_users: 'external_id user_name user_name_folded display_name',
+  sso_connections: 'issuer client_id group_claim [role_map]',
+}
+
 /** Text columns without text of an owner: identifiers, words of ours, what everybody may keep, and what is not of an owner. */
 const OTHERS: Readonly<Record<string, string>> = {
   account_activity: 'type',
@@ -77,6 +90,7 @@ const OTHERS: Readonly<Record<string, string>> = {
   grant_issuers: 'id created_by',
   grant_uses: 'tail',
   identity_verifications: 'provider assurance',
+  invitations: 'id username role invited_by',
   issuer_key_reports: 'key_id node',
   issuer_keys: 'id jwks state',
   jobs: 'id kind subject',
@@ -86,15 +100,24 @@ const OTHERS: Readonly<Record<string, string>> = {
   log_joins: 'nonce answer',
   log_pending: 'checkpoint',
   log_queue: 'tail type entry',
+  member_actions: 'membership operation request api_key',
+  memberships: 'id role source end_reason',
   log_witnesses: 'witness cosignature failure problem',
   notifications: 'id kind',
+  organisation_domains: 'proven_by',
+  owners: 'kind public_id',
   passkeys: 'credential_id',
   schema_expansions: 'name',
   schema_migrations: 'name applied_at',
+  scim_tokens: 'id created_by',
+  scim_users: 'id',
   sessions: 'id method passkey_id provider',
   settings: 'name value',
   status_entries: 'tail grade assurance',
+  sso_connections: 'id subject_claim',
   suspended_keys: 'reason',
+  transfer_agents: 'transfer_id tail',
+  transfers: 'id state started_by accepted_by failure',
   used_nonces: 'hash keyid',
   webhook_deliveries: 'id endpoint_id type tail state',
   webhook_endpoints: 'id created_by_key created_by types state disabled_reason leased_by',
@@ -303,7 +326,8 @@ test('an erased account leaves no text and no number: in no table, in no file an
   leaveUncompared(service)
   const columns = await textColumns(service)
   for (const [table, names] of columns) {
-    const known = [...namesOf(MARKED[table]), ...namesOf(OTHERS[table])]
+    const lists = [MARKED, MARKED_OF_ORGANISATION, OTHERS]
+    const known = lists.flatMap((list) => namesOf(list[table]))
     const unknown = names.filter((name) => !known.includes(name))
     assert.deepEqual(unknown, [], `${table}: does an erasure erase it? Add it to the lists.`)
   }
@@ -361,4 +385,129 @@ test('an erased account leaves no text and no number: in no table, in no file an
   assert.match(readFileSync(list, 'utf8'), new RegExp(`^${OWNER_ID} \\d{4}-\\S+Z\\n$`))
   const next = await service.operator.addVerifiedOwner('next')
   assert.ok(next > OWNER_ID, 'no number is used twice')
+})
+
+test('an erased organisation leaves nothing but what its members know, and takes managed accounts along', async (t) => {
+  const service = await startTestService(t)
+  leaveUncompared(service)
+  const { db } = service.operator
+  await service.operator.addVerifiedOwner('colleague')
+  await withRaw(service.settings, (raw) =>
+    raw.exec(`insert into settings (name, value) values ('next_owner_id', '${OWNER_ID - 1}')`),
+  )
+  const organisation = await createOrganisation(service, `${MARK}-org`)
+  assert.equal(organisation.id, OWNER_ID)
+  await organisation.verify()
+  const { admin } = organisation
+  const did = await claimAgent(service, organisation.id, newKey(), MARK)
+  const now = Date.now()
+  const ofOrganisation = { org_id: organisation.id, created_at: now }
+  const later = now + 86_400_000
+  const managed = await db.write(async (tx) => {
+    const account = { username: 'member:1', display_name: MARK, username_skeleton: null }
+    const { id } = await insertOwner(tx, { ...account, kind: 'member', created_at: now })
+    const membership = { role: 'manager', role_since: now, source: 'sso', ended_at: null } as const
+    await insertMembership(tx, {
+      ...ofOrganisation,
+      ...membership,
+      id: 'mb_managed',
+      person_id: id,
+      end_reason: null,
+    })
+    const put = <T extends keyof Tables>(table: T, values: Insertable<Tables[T]>) =>
+      tx.db
+        .insertInto(table)
+        .values(values as never)
+        .execute()
+    const invitation = { email: `${MARK}@mail.example`, username: null, role: 'viewer' } as const
+    await put('invitations', {
+      ...ofOrganisation,
+      ...invitation,
+      id: 'invitation',
+      invited_by: admin.membership,
+      expires_at: later,
+    })
+    await put('organisation_settings', { org_id: organisation.id, suspend_after_days: 3 })
+    await put('organisation_domains', {
+      org_id: organisation.id,
+      domain: `${MARK}.example`,
+      token: MARK,
+      token_expires_at: later,
+      proven_at: now,
+      proven_token: MARK,
+      proven_by: 'dns',
+      due_at: null,
+      leased_by: MARK,
+      held_until: 0,
+    })
+    await put('sso_connections', {
+      ...ofOrganisation,
+      id: 'connection',
+      issuer: `https://${MARK}.example`,
+      client_id: MARK,
+      sealed_secret: Buffer.from(MARK),
+      group_claim: MARK,
+      role_map: JSON_MARK,
+      subject_claim: 'sub',
+      updated_at: now,
+    })
+    await put('sign_in_identities', {
+      owner_id: id,
+      provider: 'sso:connection',
+      subject_hash: Buffer.from(MARK),
+      created_at: now,
+    })
+    await put('scim_tokens', {
+      ...ofOrganisation,
+      hash: Buffer.from(MARK),
+      id: 'token',
+      created_by: admin.membership,
+      expires_at: later,
+      last_used_at: null,
+    })
+    await put('scim_users', {
+      ...ofOrganisation,
+      id: 'su_1',
+      external_id: MARK,
+      user_name: MARK,
+      user_name_folded: MARK,
+      display_name: MARK,
+      active: 1,
+      person_id: id,
+      updated_at: now,
+    })
+    return id
+  })
+  await untilLogged(service, 1)
+  for (const [table, columns] of Object.entries(MARKED_OF_ORGANISATION)) {
+    const rows = await withRaw(service.settings, (raw) => raw.all(`select * from ${table}`))
+    for (const name of namesOf(columns)) {
+      assert.ok(String(rows[0]?.[name]).includes(MARK), `${table}.${name} has the mark`)
+    }
+  }
+
+  const wrong = await admin.post('/api/account/deletion', { username: 'colleague' })
+  assert.equal(wrong.status, 400, wrong.text)
+  const erased = await admin.post('/api/account/deletion', { username: `${MARK}-org` })
+  assert.equal(erased.status, 200, erased.text)
+
+  // Persons know of which organisation they were members.
+  const own = new Set(['account_activity', 'notifications', 'owners', 'released_usernames'])
+  for (const { table, text, row } of await rowsOf(service)) {
+    const { owner_id, id } = row as { owner_id?: number; id?: number }
+    if (own.has(table) && [owner_id, id].map(Number).includes(admin.ownerId)) continue
+    assertWithoutMark(Buffer.from(text), table)
+    const isDeletion = (row as { type?: string }).type === 'owner.deleted'
+    const isNamed = [OWNER_ID, managed].some((number) => text.split('\n').includes(String(number)))
+    assert.equal(isNamed && table !== 'jobs' && !isDeletion, false, `${table}: ${text}`)
+  }
+  assert.equal((await admin.self.get('/api/account')).status, 200, 'the admin is still signed in')
+  assert.equal((await admin.get('/api/account')).status, 404)
+  const { text } = await admin.self.get('/api/account/notifications')
+  assert.ok(text.includes('You are no longer a member of an organisation'), text)
+  assert.equal((await ask(service, `/agent/${did}`)).text.includes(MARK), false)
+  const list = readFileSync(join(service.settings.dataDir, 'erasures'), 'utf8')
+  assert.deepEqual(list.match(/^\d+/gm), [managed, OWNER_ID].map(String))
+  const next = await service.operator.addVerifiedOwner('next')
+  assert.ok(next > Math.max(managed, OWNER_ID), 'no number is used twice')
 })
