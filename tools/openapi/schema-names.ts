@@ -30,4 +30,5 @@ export const SCHEMA_NAMES: Readonly<Record<string, string>> = {
   Service: 'DidService',
   Renouncing: 'KeyRenouncing',
   EndDelegationGroup: 'DelegationGroupEnded',
+  CreateOrganisation: 'OrganisationRole',
 }

@@ -102,6 +102,7 @@ const UNRECORDED_ERRORS: Readonly<Partial<Record<ErrorCode, unknown>>> = {
 
 /** Values of parameters that the usual requests leave out, by name. */
 const PARAMETERS: Readonly<Record<string, string>> = {
+  responsible: 'none',
   after: '0',
   before: '120',
   from: '0',
