@@ -8,7 +8,7 @@ import {
 } from '../../accounts/owner-table.ts'
 import { EXPIRE_UNUSED_ACCOUNT } from '../../accounts/owners/unused-account.ts'
 import { quarantineUsername } from '../../accounts/username-quarantine.ts'
-import { ownsAgents } from '../../agents/agent-table.ts'
+import { agentsByTails, ownsAgents } from '../../agents/agent-table.ts'
 import { eraseDelegations } from '../../agents/changes/delegation-table.ts'
 import { cancelRegrade } from '../../agents/changes/regrade-owner.ts'
 import { revokeAgent } from '../../agents/changes/set-status.ts'
@@ -17,12 +17,14 @@ import { eraseEventsOfAgents, eraseEventsOfOwner } from '../../agents/manage/age
 import { anonymizeAgents, oldestAgents } from '../../agents/manage/own-agent-table.ts'
 import { assertConfirmed, REVOKE_BATCH_SIZE } from '../../agents/manage/revoke-all.ts'
 import { writeProfile } from '../../agents/manage/update-profile.ts'
+import { eraseOwnerOfTransfers, failTransfersOf } from '../../agents/transfers/end-transfer.ts'
+import { deleteAgentsOf, oneSentBy, tailsOf } from '../../agents/transfers/transfer-table.ts'
 import { eraseChannels } from '../../channels/channel-lifecycle.ts'
 import { deleteDomain } from '../../channels/organisation-domain/organisation-domain-table.ts'
 import type { JobRow, Tx } from '../../database/database.ts'
 import { appendEvent } from '../../database/event-table.ts'
 import { cancelJob } from '../../database/jobs/job-table.ts'
-import { eraseOpenings } from '../../log/log-table.ts'
+import { eraseOpenings } from '../../log/opening-table.ts'
 import { eraseQuota } from '../../log/quota-table.ts'
 import type { CoreDeps } from '../../secrets/core-deps.ts'
 import { eraseGrantsOfAgents, eraseIssuers } from '../../statements/grants/grant-table.ts'
@@ -70,6 +72,8 @@ export async function deleteAccount(
     const at = now()
     const batch = await db.write(async (tx) => {
       await assertConfirmed(tx, ownerId, confirmation)
+      await failTransfersOf(tx, ownerId, at)
+      if (await eraseGivenAgents(tx, ownerId)) return { revoked: 0, isLast: false }
       const erased = await eraseAgents(tx, pepper, ownerId, at)
       if (!erased.isLast) return erased
       const released = { namespace: 'owner', username: confirmation, ownerId, at } as const
@@ -108,12 +112,27 @@ async function eraseAgents(
   await deleteAvatars(tx, tails)
   await eraseCertifiedIdentity(tx, tails)
   await eraseDelegations(tx, tails)
-  await eraseOpenings(tx, tails)
+  await eraseOpenings(tx, ownerId, tails, true)
   await eraseGrantsOfAgents(tx, tails)
-  await eraseEventsOfAgents(tx, agents)
+  await eraseEventsOfAgents(tx, ownerId, agents)
   await insertDeletedOwner(tx)
   await anonymizeAgents(tx, tails, { agent_id: DELETED_LABEL, owner_id: DELETED_OWNER_ID })
   return { revoked: live.length, isLast }
+}
+
+/**
+ * Erases what is stored of an owner about the agents of one transfer, which are of another owner now.
+ * @returns false if there is no such transfer any more
+ */
+async function eraseGivenAgents(tx: Tx, ownerId: number): Promise<boolean> {
+  const transfer = await oneSentBy(tx.db, ownerId)
+  if (transfer === undefined) return false
+  const agents = await agentsByTails(tx.db, await tailsOf(tx.db, transfer.id))
+  const tails = agents.map(({ tail }) => tail)
+  await eraseOpenings(tx, ownerId, tails, false)
+  await eraseEventsOfAgents(tx, ownerId, agents)
+  await deleteAgentsOf(tx, transfer.id)
+  return true
 }
 
 /** Erases an owner who has no agents any more. */
@@ -127,6 +146,8 @@ async function eraseOwner(tx: Tx, ownerId: number, at: number): Promise<void> {
   await deleteDomain(tx, ownerId)
   await deleteOwnerRecords(tx, ownerId)
   await insertDeletedOwner(tx)
+  await failTransfersOf(tx, ownerId, at)
+  await eraseOwnerOfTransfers(tx, ownerId)
   await anonymizeReleasedUsernames(tx, ownerId)
   await eraseEventsOfOwner(tx, ownerId)
   await deleteOwner(tx, ownerId)
