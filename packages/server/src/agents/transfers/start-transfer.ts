@@ -144,7 +144,7 @@ async function insert(tx: Tx, transfer: TransferRow, tails: readonly string[]): 
   )
 }
 
-export function describeStarted(
+function describeStarted(
   { id, state, effective_at }: TransferRow,
   agents: number,
   to: string,
