@@ -13,6 +13,7 @@ const ENTRIES: Readonly<Partial<Record<EventType, string>>> = {
   'agent.reactivated': 'status',
   'agent.revoked': 'status',
   'agent.grade_changed': 'grade',
+  'agent.owner_changed': 'owner_changed',
   'agent.key_rotated': 'key_rotated',
   'agent.key_recovered': 'key_recovered',
   'agent.key_contested': 'key_contested',

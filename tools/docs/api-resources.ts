@@ -185,6 +185,18 @@ export const API_RESOURCES: readonly ApiResource[] = [
     ],
   },
   {
+    name: 'transfers',
+    title: 'Transfers of agents to another owner',
+    tag: 'owner',
+    operations: [
+      'listTransfers',
+      'startTransfer',
+      'acceptTransfer',
+      'declineTransfer',
+      'cancelTransfer',
+    ],
+  },
+  {
     name: 'claim-tokens',
     title: 'Claim tokens',
     tag: 'owner',

@@ -41,7 +41,7 @@ export const MOST_ARROWS = 60
  * another node, notices of new access, claims in names, claims that agents repeat, tools for three frameworks, plain answers of cards and
  * documents, claims' places in the log, checks beside the answers, pages of examples, a certificate page that answers first,
  * a page that takes signed requests apart, a start page whose sample signs, bulk changes and orders of an owner's agents, the account's tabs and tables,
- * chains of delegations and what ends them, groups of delegations with a status of their own, organisations.
+ * chains of delegations and what ends them, groups of delegations with a status of their own, organisations, transfers of agents.
  */
 export const BARS: readonly {
   readonly within: RegExp
@@ -50,7 +50,7 @@ export const BARS: readonly {
 }[] = [
   { within: /^packages\/server\/src\//, mostFiles: 660, mostLines: 73_000 },
   // The lists of parts and of effects, and what registers, runs and closes them.
-  { within: /^packages\/server\/src\/service\/[^/]+\.ts$/, mostLines: 740 },
+  { within: /^packages\/server\/src\/service\/[^/]+\.ts$/, mostLines: 760 },
   { within: /^packages\/[a-z]+\/src\//, mostLines: 130_000 },
 ]
 

@@ -15,6 +15,8 @@ export const RENOUNCED_BY_AGENT = 'renounced_by_agent'
 export const KEY_UNKNOWN_AFTER_RESTORE = 'key_unknown_after_restore'
 /** The status reason of agents of an organisation that have had no responsible person for too long. */
 export const OWNER_LOST = 'owner_lost'
+/** The status reason of agents that moved to another owner before a restore: the log does not name that owner. */
+export const OWNER_UNKNOWN_AFTER_RESTORE = 'owner_unknown_after_restore'
 
 /** The assurance levels of an identity verification, weakest first. */
 export const ASSURANCES = ['low', 'substantial', 'high'] as const

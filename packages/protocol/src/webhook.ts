@@ -8,6 +8,8 @@ export const WEBHOOK_EVENT_TYPES = [
   'agent.reactivated',
   'agent.revoked',
   'agent.renounced',
+  'agent.released',
+  'agent.owner_changed',
   'agent.grade_changed',
   'agent.delegation_changed',
   'agent.delegation_created',

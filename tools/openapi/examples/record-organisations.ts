@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { type OrganisationDomain, SCIM_TYPE, SCIM_URNS } from '@countersign/protocol'
 import { issueSignInLink } from '../../../packages/server/src/accounts/owners/sign-in-link.ts'
+import { keyOfSeed } from '../../../test/support/key.ts'
 import { connectSso } from '../../../test/support/scim.ts'
+import { claimBody } from '../../../test/support/service.ts'
 import { EXAMPLE_URL, HOSTS } from './example-service.ts'
 import { signInAgain } from './record-accounts.ts'
 import type { Recorder } from './recorder.ts'
@@ -147,4 +149,24 @@ async function recordSettings({ ada }: World): Promise<void> {
   await ada.record('editOrganisation', 'PATCH', path, {
     body: { suspendWithoutResponsibleAfterDays: 30 },
   })
+}
+
+/** Ada offers an agent to Margaret, who declines, and accepts when she offers it again. */
+export async function recordTransfers(world: World): Promise<void> {
+  const { service, ada, anyone, ownerId } = world
+  const { operator } = service
+  const margaret = await another(world, 'margaret')
+  const key = keyOfSeed(Buffer.alloc(32, 99))
+  const { svcDid } = await anyone.send<{ svcDid: string }>('POST', '/api/v1/claim', {
+    body: claimBody(await operator.issueToken(ownerId), key, 'courier'),
+  })
+  const path = '/api/account/transfers'
+  const offer = { body: { agents: [svcDid], to: 'margaret' }, status: 201 }
+  const first = await ada.record<{ id: string }>('startTransfer', 'POST', path, offer)
+  await ada.record('cancelTransfer', 'POST', `${path}/${first.id}/cancel`, { body: {} })
+  const second = await ada.send<{ id: string }>('POST', path, offer)
+  await margaret.record('declineTransfer', 'POST', `${path}/${second.id}/decline`, { body: {} })
+  const third = await ada.send<{ id: string }>('POST', path, offer)
+  await margaret.record('acceptTransfer', 'POST', `${path}/${third.id}/accept`, { body: {} })
+  await ada.record('listTransfers', 'GET', path)
 }

@@ -25,6 +25,8 @@ const SENTENCES: Readonly<
   'agent.revoked': revoked,
   'agent.renounced': () =>
     'The agent renounced its certificate: it is revoked after 72 hours, unless you recover it or report the key.',
+  'agent.released': () => 'Given to another owner.',
+  'agent.owner_changed': () => 'Taken over from another owner.',
   'agent.grade_changed': gradeChanged,
   'agent.delegation_changed': delegationChanged,
   'agent.delegation_created': () => 'The agent created a group of delegations.',
@@ -143,6 +145,7 @@ const STALE: Readonly<Record<string, string>> = {
 const REMOVED: Readonly<Record<string, string>> = {
   owner: ` by ${byOwner}`,
   'proven-by-another': ': another owner verified it',
+  'owner-changed': ': the agent moved to another owner',
 }
 
 const LEFT: Readonly<Record<string, string>> = {

@@ -31,7 +31,7 @@ export async function entryFault(
   if (!isSame(prev, known?.leaf ?? null)) {
     return 'does not refer to the entry before it about the same agent'
   }
-  return keyFault(entry, known) ?? (await rotationFault(entry, known, verify))
+  return keyFault(entry, known) ?? ownerFault(entry) ?? (await rotationFault(entry, known, verify))
 }
 
 /** What is known of the agent after an entry. */
@@ -63,6 +63,14 @@ function keyFault(
   if (keySequence > known.keySequence) return 'has a key that no entry made current'
   const isOther = keySequence === known.keySequence && !isSame(parseThumbprint(key), known.key)
   return isOther ? 'has another key with the number of the newest one' : null
+}
+
+/** Only its owner gives an agent away. */
+function ownerFault(entry: AgentEntry): string | null {
+  if (entry.type !== 'owner_changed') return null
+  return entry.by === 'owner' && /^[A-E]$/.test(entry.grade)
+    ? null
+    : 'gives an agent away without its owner'
 }
 
 async function rotationFault(

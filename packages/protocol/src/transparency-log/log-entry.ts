@@ -35,6 +35,8 @@ export type AgentChange =
       readonly tier: Tier
     }
   | { readonly type: 'grade'; readonly grade: Grade }
+  /** The agent moved to another owner. `grade`: what it is under that one. */
+  | { readonly type: 'owner_changed'; readonly grade: Grade }
 
 /** A rotation, with everything that both keys signed (`keyOperationMessage`); keys and signatures in base64. */
 export interface KeyRotation {

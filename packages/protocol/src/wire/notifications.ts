@@ -23,6 +23,7 @@ export const SECURITY_KINDS = [
   'api_key_created',
   'access_changed',
   'member_changed',
+  'transfer',
 ] as const
 
 /** Every kind of notification. Only ever extended, because kinds are stored. */

@@ -22,6 +22,9 @@ export function agentObjectOf(site: Site, view: AgentView, now: number): AgentOb
     statusReason: agent.profile.statusReason,
     updatedAt: publicTime(agent.profile, agent.profile.updatedAt),
     maxDelegationDepth: agent.profile.maxDelegationDepth,
+    ...(agent.profile.ownerChangedAt !== undefined && {
+      ownerChangedAt: timestamp(agent.profile.ownerChangedAt),
+    }),
     links: {
       self: `${baseUrl}/api/agents/${did}`,
       lookup: `${baseUrl}/api/v1/agent/${did}`,

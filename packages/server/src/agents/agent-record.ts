@@ -46,6 +46,8 @@ export interface AgentProfile {
   readonly channels: readonly ChannelEvidence[]
   /** How many hops a chain of the agent may have, 0 to 3; 0 once it is revoked. */
   readonly maxDelegationDepth: number
+  /** When the agent last moved to another owner; left out if it never did. */
+  readonly ownerChangedAt?: number
 }
 
 /** The last signature that an agent made over its key set, as `agents.directory_proof` stores it. */

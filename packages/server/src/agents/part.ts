@@ -49,6 +49,9 @@ import {
   withoutResponsible,
 } from './responsible/missing-responsible.ts'
 import { organisationSettingsRoutes } from './responsible/organisation-settings-routes.ts'
+import { TRANSFER } from './transfers/end-transfer.ts'
+import { continueTransfer } from './transfers/move-agents.ts'
+import { transferRoutes } from './transfers/transfer-routes.ts'
 import { verifyChallenge } from './verification/verify-challenge.ts'
 import { verifyRequestRoute, verifyRoute } from './verification/verify-routes.ts'
 import { signedRequestVerdict } from './verification/verify-signed-request.ts'
@@ -141,6 +144,7 @@ export async function openAgents(
       ownAgentRoutes(app, { ...owners, deps: context })
       ownKeyRoutes(app, { ...owners, deps: keyDeps })
       ownDelegationRoutes(app, { ...owners, deps: context })
+      transferRoutes(app, { ...owners, deps: keyDeps })
       organisationSettingsRoutes(app, { ...owners, deps: context })
     },
     gauges(registrar) {
@@ -155,6 +159,7 @@ export async function openAgents(
       [COMPLETE_RECOVERY]: completeDueRecovery,
       [REVOKE_RENOUNCED]: revokeRenounced,
       [RESPONSIBLE_MISSING]: followMissing,
+      [TRANSFER]: continueTransfer,
     },
   }
 }

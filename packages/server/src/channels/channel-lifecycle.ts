@@ -5,7 +5,7 @@ import {
 } from '../accounts/notifications/notify-owner.ts'
 import { agentByTail } from '../agents/agent-table.ts'
 import { type AgentEffect, changeAgent, isOfCurrentKey } from '../agents/changes/change-agent.ts'
-import { PROVEN_BY_ANOTHER } from '../agents/changes/changes.ts'
+import { OWNER_CHANGED, PROVEN_BY_ANOTHER } from '../agents/changes/changes.ts'
 import type { AgentRow, ChannelRow, JobRow, Tx } from '../database/database.ts'
 import { cancelJob, scheduleJob } from '../database/jobs/job-table.ts'
 import { type CheckEffect, FAILING_MS, isVerified } from './channel-state.ts'
@@ -116,7 +116,8 @@ export async function deleteWithEvent(
   await deleteChannel(tx, channel.id)
   await scheduleExpiry(tx, channel.id, null)
   if (channel.verified_at === null) return
-  const isSilent = !isVerified(channel, at)
+  // Of a move, its owner is notified of all agents at once.
+  const isSilent = reason === OWNER_CHANGED || !isVerified(channel, at)
   await changeAgent(tx, channel.tail, { type: 'channel.removed', channel, reason, isSilent }, at)
 }
 
@@ -137,15 +138,17 @@ export async function eraseChannels(
 
 /**
  * What becomes of the channels of a changed agent. Revocation is final, so nothing restarts their checks. An attacker may have
- * given the answers that were signed by a key that was compromised or lost.
+ * given the answers that were signed by a key that was compromised or lost. What one owner has published proves nothing of the next.
  */
 export const channelsOfChangedAgent: AgentEffect = {
-  on: ['agent.revoked', 'agent.key_recovered', 'agent.key_compromised'],
-  makes: ['channel.stale'],
+  on: ['agent.revoked', 'agent.key_recovered', 'agent.key_compromised', 'agent.released'],
+  makes: ['channel.stale', 'channel.removed'],
   async run(tx, changed) {
     const { change, after, at } = changed
     if (change.type === 'agent.revoked') await stopChecks(tx, after.tail)
-    else if (change.type === 'agent.key_recovered') {
+    else if (change.type === 'agent.released') {
+      if (!change.move.isSamePerson) await eraseChannels(tx, [after.tail], OWNER_CHANGED, at)
+    } else if (change.type === 'agent.key_recovered') {
       await expireAnswered(tx, after.tail, 'key-replaced', at)
     } else if (isOfCurrentKey(changed)) await expireAnswered(tx, after.tail, 'key-compromised', at)
   },

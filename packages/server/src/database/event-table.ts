@@ -12,6 +12,8 @@ export type AgentEventType =
   | 'agent.reactivated'
   | 'agent.revoked'
   | 'agent.renounced'
+  | 'agent.released'
+  | 'agent.owner_changed'
   | 'agent.grade_changed'
   | 'agent.delegation_changed'
   | 'agent.delegation_created'

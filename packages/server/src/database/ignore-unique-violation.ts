@@ -11,6 +11,7 @@ const COLUMNS = {
   scim_users_external: 'scim_users.org_id, scim_users.external_id',
   scim_users_name: 'scim_users.org_id, scim_users.user_name_folded',
   sign_in_identities_owner: 'sign_in_identities.owner_id, sign_in_identities.provider',
+  transfer_agents_live: 'transfer_agents.tail',
   sign_in_identities_pk: 'sign_in_identities.provider, sign_in_identities.subject_hash',
 } as const
 

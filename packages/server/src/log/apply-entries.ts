@@ -1,4 +1,9 @@
-import { type AgentEntry, KEY_COMPROMISED, RENOUNCED_BY_AGENT } from '@countersign/protocol'
+import {
+  type AgentEntry,
+  KEY_COMPROMISED,
+  OWNER_UNKNOWN_AFTER_RESTORE,
+  RENOUNCED_BY_AGENT,
+} from '@countersign/protocol'
 import { agentByTail, OWNER_SUSPENDED } from '../agents/agent-table.ts'
 import { regradeFrom } from '../agents/changes/change-agent.ts'
 import { holdOf, liftKeySuspension, suspendKey } from '../agents/changes/holds.ts'
@@ -19,6 +24,11 @@ export interface AppliedEntries {
   readonly rotated: readonly string[]
   /** Their key is lost: the log has only its thumbprint. They are suspended until their owners recover them. */
   readonly lost: readonly string[]
+  /**
+   * They moved to another owner, whom the log does not name. They are suspended until the operator lifts that, and with the owner
+   * that the database has.
+   */
+  readonly moved: readonly string[]
   readonly suspended: readonly string[]
   readonly reactivated: readonly string[]
   readonly revoked: readonly string[]
@@ -36,17 +46,22 @@ const ALL = 1_000_000
  * Applies the entries that were added to the log, which the database has already, to the agents, through the door and without
  * logging them again. What differs from the log afterwards, such as the suspension of an agent whose key is lost, is a change of
  * its own and is logged.
+ * @param entries `added` to the log, and those changes of the database that they are (`known`), which waited for their place
  * @param now milliseconds since 1970
  */
 export async function applyEntries(
   tx: Tx,
   epoch: number,
-  added: readonly AgentEntry[],
+  {
+    added,
+    known,
+  }: { readonly added: readonly AgentEntry[]; readonly known: readonly LogQueueRow[] },
   now: number,
 ): Promise<AppliedEntries> {
   const applied = {
     rotated: [] as string[],
     lost: [] as string[],
+    moved: [] as string[],
     suspended: [] as string[],
     reactivated: [] as string[],
     revoked: [] as string[],
@@ -58,7 +73,9 @@ export async function applyEntries(
       applied.unknown.push(did)
       continue
     }
-    const after = await new Restoration(tx, before, entries, now).run(epoch)
+    const isMoved = hasUnknownMove(before, entries, known)
+    const after = await new Restoration(tx, before, entries, now).run(epoch, isMoved)
+    if (isMoved && after.status !== 'revoked') applied.moved.push(did)
     if (after.key_sequence !== before.key_sequence)
       (isKeyLost(after) ? applied.lost : applied.rotated).push(did)
     if (before.status === after.status) continue
@@ -66,6 +83,17 @@ export async function applyEntries(
     applied[list[after.status]].push(did)
   }
   return applied
+}
+
+/** Whether the agent has moved to another owner since the backup. */
+function hasUnknownMove(
+  { tail }: AgentRow,
+  entries: readonly AgentEntry[],
+  known: readonly LogQueueRow[],
+): boolean {
+  const isMove = ({ type }: { readonly type: string }) => type === 'owner_changed'
+  const knownMoves = known.filter((row) => row.tail === tail && isMove(row))
+  return entries.filter(isMove).length > knownMoves.length
 }
 
 /** The tail of a DID in an entry. */
@@ -93,7 +121,7 @@ class Restoration {
   }
 
   /** @returns the agent as it is now */
-  async run(epoch: number): Promise<AgentRow> {
+  async run(epoch: number, isMoved: boolean): Promise<AgentRow> {
     const waiting = await this.#dropOutdated()
     const hasOwnKey = waiting.some(({ type }) => isKeyChange(type))
     const keys = new RestoredKeys(this.#quiet, this.#now, hasOwnKey)
@@ -105,6 +133,7 @@ class Restoration {
     await this.#applyStatus(waiting)
     await this.#applyChannels()
     await this.#hold()
+    if (isMoved) await this.#suspendMoved()
     await this.#followKey(waiting)
     await this.#regrade(epoch)
     return this.#read()
@@ -158,7 +187,8 @@ class Restoration {
       return
     }
     if (waiting.some(({ type }) => type === 'status')) return
-    if (last.by === 'operator') await this.#applyHold(agent, last, at)
+    const isOfKey = last.by === 'operator' && last.reason !== OWNER_UNKNOWN_AFTER_RESTORE
+    if (isOfKey) await this.#applyHold(agent, last, at)
     const now = await this.#read()
     if (last.status === 'active') return this.#reactivate(now, last, at)
     const isSame = now.status_reason === last.reason && now.status_set_by === last.by
@@ -221,6 +251,13 @@ class Restoration {
     if (hold === null) return
     const { reason, setBy } = hold
     await setStatus(this.#tx, this.#tail, { to: 'suspended', reason, setBy }, this.#now)
+  }
+
+  /** The owner in the database has given the agent away, and must not decide about it any more. */
+  async #suspendMoved(): Promise<void> {
+    if ((await this.#read()).status === 'revoked') return
+    const reason = OWNER_UNKNOWN_AFTER_RESTORE
+    await setStatus(this.#tx, this.#tail, { to: 'suspended', reason, setBy: 'operator' }, this.#now)
   }
 
   /** Changes since the restore name the key that the agent had then. The log has other keys under these numbers. */

@@ -164,6 +164,7 @@ const insertOne = prepared<LogEntryRow, object>((db, param) =>
     entry: param('entry'),
     salt: param('salt'),
     evidence: param('evidence'),
+    opening_owner: param('opening_owner'),
   }),
 )
 
@@ -179,10 +180,12 @@ export async function insertEntries({ db }: Tx, rows: readonly LogEntryRow[]): P
     return
   }
   const column = <K extends keyof LogEntryRow>(name: K) => rows.map((row) => row[name])
-  await sql`insert into log_entries (epoch, position, tail, claim, entry, salt, evidence)
+  await sql`insert into log_entries
+      (epoch, position, tail, claim, entry, salt, evidence, opening_owner)
     select * from unnest(${column('epoch')}::bigint[], ${column('position')}::bigint[],
       ${column('tail')}::text[], ${column('claim')}::bigint[], ${column('entry')}::text[],
-      ${column('salt')}::bytea[], ${column('evidence')}::text[])`.execute(db)
+      ${column('salt')}::bytea[], ${column('evidence')}::text[],
+      ${column('opening_owner')}::bigint[])`.execute(db)
 }
 
 const deleteRun = prepared<{ first: number; last: number }, object>((db, param) =>
@@ -358,17 +361,4 @@ export async function lastClaim(db: Db): Promise<number> {
     .select((eb) => eb.fn.max('seq').as('last'))
     .executeTakeFirst()
   return Number(row?.last ?? 0)
-}
-
-/** Erases what commitments about agents open to, and who caused the changes that wait. */
-export async function eraseOpenings({ db }: Tx, tails: readonly string[]): Promise<void> {
-  const erased = db.updateTable('log_entries').set({ salt: null, evidence: null })
-  const seqs = db.selectFrom('agents').select('seq').where('tail', 'in', tails)
-  await erased.where('claim', 'in', seqs).execute()
-  await erased.where('tail', 'in', tails).where('claim', 'is', null).execute()
-  await db
-    .updateTable('log_queue')
-    .set({ evidence: null, owner_id: null })
-    .where('tail', 'in', tails)
-    .execute()
 }

@@ -1,5 +1,6 @@
 import { encodeBase64, type Openings, type Tail } from '@countersign/protocol'
-import { requireOwn, tailOf } from '../agents/find-agent.ts'
+import { tailOf } from '../agents/find-agent.ts'
+import { requireOwnOrFormer } from '../agents/manage/history.ts'
 import { didOfAgent } from '../base/site.ts'
 import type { Db } from '../database/database.ts'
 import type { CoreDeps } from '../secrets/core-deps.ts'
@@ -10,7 +11,8 @@ import { nextOf } from './read-log.ts'
 const PAGE = 500
 
 /**
- * What the commitments about an agent open to: the owner can show each to a person who doubts an entry.
+ * What the commitments about an agent open to: the owner can show each to a person who doubts an entry. Each owner of an agent sees
+ * those of their own time.
  * @param reference the agent's DID or its tail
  * @param from the index to begin with
  * @throws CodedError VALIDATION_ERROR, NOT_FOUND
@@ -22,10 +24,16 @@ export async function listOpenings(
   from: number,
 ): Promise<Openings> {
   const tail = tailOf(site.naming, reference)
-  await requireOwn(db.read, ownerId, tail)
+  const isOwner = await requireOwnOrFormer(db.read, ownerId, tail)
   const epoch = await currentEpoch(db.read)
-  const page = await openingsFrom(db.read, epoch?.epoch ?? 0, tail, from)
+  const page = await openingsFrom(db.read, epoch?.epoch ?? 0, tail, from, { ownerId, isOwner })
   return { did: didOfAgent(site, tail), origin: epoch?.origin ?? '', ...page }
+}
+
+interface Reader {
+  readonly ownerId: number
+  /** False: the agent was theirs before. */
+  readonly isOwner: boolean
 }
 
 async function openingsFrom(
@@ -33,22 +41,30 @@ async function openingsFrom(
   epoch: number,
   tail: Tail,
   from: number,
+  { ownerId, isOwner }: Reader,
 ): Promise<Pick<Openings, 'openings' | 'next'>> {
   const rows = await entriesOf(db, { epoch, tail, from, to: Number.MAX_SAFE_INTEGER }, PAGE)
-  const openings = rows.flatMap(({ position, entry, salt, evidence }) =>
-    salt === null || evidence === null
-      ? []
-      : [{ index: position, entry, salt: encodeBase64(salt), evidence }],
-  )
+  const openings = rows.flatMap(({ position, entry, salt, evidence, opening_owner }) => {
+    const isTheirs = opening_owner === null ? isOwner : opening_owner === ownerId
+    if (!isTheirs || salt === null || evidence === null) return []
+    return [{ index: position, entry, salt: encodeBase64(salt), evidence }]
+  })
   return { openings, next: nextOf(rows, PAGE) }
 }
 
-/** All openings about an agent, for the export of the owner's data. */
-export async function exportOpenings(db: Db, tail: Tail): Promise<Openings['openings']> {
+/** All openings about an agent that are its owner's, for the export of their data. */
+export async function exportOpenings(
+  db: Db,
+  ownerId: number,
+  tail: Tail,
+): Promise<Openings['openings']> {
   const epoch = await currentEpoch(db)
   const all: Openings['openings'] = []
   for (let from: number | null = 0; from !== null; ) {
-    const page = await openingsFrom(db, epoch?.epoch ?? 0, tail, from)
+    const page = await openingsFrom(db, epoch?.epoch ?? 0, tail, from, {
+      ownerId,
+      isOwner: true,
+    })
     all.push(...page.openings)
     from = page.next
   }

@@ -107,8 +107,9 @@ export async function recoverLog(deps: RecoverDeps, mirror: Mirror): Promise<Rec
     const published = { published_size: size, published_root: root, checkpoint: signed }
     await updateEpoch(tx, epoch.epoch, { size, root, ...published, published_at: now() })
     await markComplete(tx, epoch, entries)
-    await dropQueued(tx, added)
-    return { entries: entries.length, ...(await applyEntries(tx, epoch.epoch, added, now())) }
+    const known = await dropQueued(tx, added)
+    const applied = await applyEntries(tx, epoch.epoch, { added, known }, now())
+    return { entries: entries.length, ...applied }
   })
   // Last: if this process ends before, the log is still halted, and the command can be run again.
   const isNewer = anchor?.origin !== epoch.origin || anchor.size < checkpoint.size
@@ -219,16 +220,18 @@ function tailOfEntry(entry: LogEntry): string | null {
   return isAgentEntry(entry) ? tailOf(entry.did) : null
 }
 
-/** A backup may have queued what got its place after it was made. */
-async function dropQueued(tx: Tx, added: readonly AgentEntry[]): Promise<void> {
+/** A backup may have queued what got its place after it was made. @returns these changes, which the database has */
+async function dropQueued(tx: Tx, added: readonly AgentEntry[]): Promise<LogQueueRow[]> {
   const byTail = Map.groupBy(added, ({ did }) => tailOf(did))
   const rows = await queuedOf(tx.db, [...byTail.keys()])
   const isKnown = (row: LogQueueRow) =>
     (byTail.get(row.tail) ?? []).some((entry) => isEntryOf(row, entry))
+  const known = rows.filter(isKnown)
   await deleteQueued(
     tx,
-    rows.filter(isKnown).map(({ seq }) => seq),
+    known.map(({ seq }) => seq),
   )
+  return known
 }
 
 /** Whether an entry is that of a change which waited for its place. One that was held back has a time of its own. */

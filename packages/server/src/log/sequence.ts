@@ -16,6 +16,7 @@ import {
   type Tail,
   utf8,
 } from '@countersign/protocol'
+import { ownersOfMoved } from '../agents/agent-table.ts'
 import type { LoggedChange } from '../agents/changes/changes.ts'
 import type { Db, Tx } from '../database/database.ts'
 import type { LogQueueRow } from '../database/schema/log-rows.ts'
@@ -65,6 +66,8 @@ export interface NewEntry {
   readonly members: Readonly<Record<string, JsonValue>>
   /** Canonical JSON; null: erased, so that nothing opens the commitment. */
   readonly evidence: string | null
+  /** The owner who has given the agent away meanwhile, who alone may read the opening; null or absent: the agent's owner. */
+  readonly openingOwner?: number | null
 }
 
 /** How claims get their places at once. */
@@ -116,7 +119,8 @@ export async function sequenceBatch(deps: SequenceDeps & AppendDeps, tx: Tx): Pr
   const { states } = deps
   const isKnown = states.confirm(epoch)
   const edge = states.takeEdge(epoch) ?? (await edgeOf(tx.db, epoch))
-  const entries = rows.map((row) => newEntry(row, now))
+  const owners = await ownersOfMoved(tx.db, [...new Set(rows.map(({ tail }) => tail))])
+  const entries = rows.map((row) => newEntry(row, owners.get(row.tail), now))
   const last = await lastEntries(tx.db, epoch, entries)
   const state = await append(deps, tx, epoch, entries, { last, edge })
   if (isKnown) states.advance(epoch, state, edge)
@@ -164,14 +168,16 @@ function inOrder(rows: readonly LogQueueRow[]): LogQueueRow[] {
 }
 
 function newEntry(
-  { seq, tail, type, entry, evidence, not_before: notBefore }: LogQueueRow,
+  { seq, tail, owner_id: ownerId, type, entry, evidence, not_before: notBefore }: LogQueueRow,
+  ownerNow: number | undefined,
   now: number,
 ): NewEntry {
   const members = JSON.parse(entry) as Record<string, JsonValue>
   // An entry that waited has a time of its own: that of the change would tell which agents changed together.
   const at = notBefore === 0 ? {} : { at: Math.min(notBefore, now) }
   const claim = type === 'claimed' ? seq : null
-  return { tail, claim, members: { ...members, ...at }, evidence }
+  const openingOwner = ownerNow === undefined || ownerId === ownerNow ? null : ownerId
+  return { tail, claim, members: { ...members, ...at }, evidence, openingOwner }
 }
 
 /**
@@ -223,7 +229,7 @@ async function append(
 ): Promise<LogState> {
   const salts = randomBytes(entries.length * COMMITMENT_SALT_BYTES)
   const rows = []
-  for (const [i, { tail, claim, members, evidence }] of entries.entries()) {
+  for (const [i, { tail, claim, members, evidence, openingOwner = null }] of entries.entries()) {
     const salt = salts.subarray(i * COMMITMENT_SALT_BYTES, (i + 1) * COMMITMENT_SALT_BYTES)
     const known = tail === null ? null : knownBy(last.get(tail))
     const ofAgent =
@@ -251,7 +257,7 @@ async function append(
       entry: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString(),
       salt: isOpenable ? salt : null,
       evidence: isOpenable ? evidence : null,
-      opening_owner: null,
+      opening_owner: openingOwner,
     })
   }
   await insertEntries(tx, rows)

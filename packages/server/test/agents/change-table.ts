@@ -42,7 +42,7 @@ interface Row {
 
 const keyChanged = () => 'agent_key_changed'
 const channelLost = ({ payload: { reason }, from }: Told) =>
-  from === 'revoked' || String(reason).startsWith('key-') ? null : 'channel_lost'
+  from === 'revoked' || /^(key-|owner-changed$)/.test(String(reason)) ? null : 'channel_lost'
 
 /** What each kind of change leaves, written out by hand. */
 export const TABLE = {
@@ -57,6 +57,8 @@ export const TABLE = {
   'agent.renounced': { log: null, notification: () => 'agent_renounced' },
   'agent.reactivated': { log: 'status', notification: null },
   'agent.revoked': { log: 'status', notification: () => 'agent_revoked' },
+  'agent.released': { log: null, notification: () => 'transfer' },
+  'agent.owner_changed': { log: 'owner_changed', by: 'owner', notification: () => 'transfer' },
   'agent.grade_changed': { log: 'grade', by: 'service', notification: null },
   'agent.delegation_changed': {
     log: null,
@@ -283,6 +285,7 @@ export class ChangeWatcher {
       if (kind === null || (isBulk && payload.status !== undefined)) return []
       const reason = payload.reason ?? null
       const isChannel = kind === 'channel_lost'
+      if (kind === 'transfer') return []
       return [{ kind, reason, subject: isChannel ? 'channel' : `${this.#tail}:${seq}` }]
     })
     const rows = await this.#db
@@ -292,7 +295,11 @@ export class ChangeWatcher {
       .execute()
     const latest = rows
       .filter(
-        ({ id, details }) => !this.#notified.has(id) && JSON.parse(details).tail === this.#tail,
+        ({ id, kind, details }) =>
+          !this.#notified.has(id) &&
+          // One for all agents of a transfer, in tests of transfers.
+          kind !== 'transfer' &&
+          JSON.parse(details).tail === this.#tail,
       )
       .map(({ kind, subject, details }) => ({
         kind,
@@ -359,6 +366,8 @@ function detailsOf(
     case 'agent.reactivated':
     case 'agent.revoked':
       return { change: payload, evidence: { reason, evidence: signed.evidence ?? null } }
+    case 'agent.owner_changed':
+      return { change: { grade }, evidence: { transfer: signed.transfer as string } }
     case 'agent.grade_changed':
       return { change: { grade: payload.to as string }, evidence: payload }
     case 'agent.key_rotated':

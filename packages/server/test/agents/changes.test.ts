@@ -15,9 +15,11 @@ import {
   vetoBody,
 } from '../../../../test/support/key-operations.ts'
 import { claimBody, startTestService, type TestService } from '../../../../test/support/service.ts'
+import { ownerById } from '../../src/accounts/owner-table.ts'
 import { setStatus } from '../../src/agents/changes/set-status.ts'
 import { reactivateOwner, suspendOwner } from '../../src/agents/manage/suspend-owner.ts'
 import { hashToken } from '../../src/base/hash-token.ts'
+import type { OwnerRow } from '../../src/database/database.ts'
 import { type ChangeType, ChangeWatcher, type Expected, TABLE } from './change-table.ts'
 import { AGENTS, recoverWith, signInBy, startRecovery, TestClock } from './keys/with-keys.ts'
 
@@ -284,6 +286,29 @@ suite('a change of an agent', () => {
         setStatus(tx, did.slice(-24), { ...revoked, isBulk: true, delay: 'day' }, clock.now()),
       ),
     )
+  })
+
+  test('of its owner, whose channels and certificates it loses', async () => {
+    const agent = await start()
+    const { did, expect, owner, watcher } = agent
+    await addRuntime(agent)
+    const receiver = await signInBy(service, await service.operator.addVerifiedOwner(), clock.now)
+    const { username } = (await ownerById(service.operator.db.read, receiver.ownerId)) as OwnerRow
+    const offered = jsonOf(
+      ok(await (await owner()).post('/api/account/transfers', { agents: [did], to: username })),
+    )
+    const transfer = offered.id as string
+    ok(await receiver.post(`/api/account/transfers/${transfer}/accept`))
+    const types: ChangeType[] = [
+      'agent.released',
+      'channel.removed',
+      ...GRADE,
+      'agent.owner_changed',
+    ]
+    const signed = { transfer }
+    const moved = { types, by: 'service', signed, delay: 'spread', entry: 'another' } as const
+    await expect(moved, async () => clock.advance(73))
+    assert.equal((await watcher.agent()).owner_id, receiver.ownerId)
   })
 
   test('by its owner, whose verification is removed', async () => {

@@ -5,6 +5,7 @@ import { providerLabel } from '../identity-of-owner.ts'
 import { describeAccess } from './describe-access.ts'
 import { describeInvitation, describeMemberChange } from './describe-members.ts'
 import { describeMissing } from './describe-missing.ts'
+import { describeTransfer } from './describe-transfer.ts'
 import { day, minute, type NotificationText, selfDeclared } from './notification-text.ts'
 import type { NotificationDetails } from './notify-owner.ts'
 
@@ -144,6 +145,7 @@ const TEXTS: Readonly<Record<NotificationKind, Describe>> = {
   },
   member_changed: (details, _site, _agent, member) => describeMemberChange(details, member),
   invitation: (details, _site, _agent, member) => describeInvitation(details, member),
+  transfer: (details, _site, agent) => describeTransfer(details, agent),
   webhook_disabled: ({ webhook, host, reason }) => ({
     title: `Your webhook endpoint at ${host} was disabled`,
     text: `${WEBHOOK_DISABLED[String(reason)] ?? 'Deliveries failed.'} New events are no longer delivered to it. Fix the receiver, then activate the endpoint again.`,

@@ -44,6 +44,7 @@ const LABELS: Readonly<Record<NotificationKind, string | null>> = {
   email_address_removed: 'An e-mail address was removed',
   verification_removed: 'An identity verification was removed',
   api_key_created: 'An API key was created',
+  transfer: 'Agents are offered, or move to another owner',
   access_changed:
     'A webhook, a grant issuer or a SCIM token was added, or a webhook has another URL',
   member_changed: 'A member joined, left or got another role',

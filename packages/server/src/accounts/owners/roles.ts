@@ -24,6 +24,7 @@ export const LEAST_ROLES: Readonly<Record<string, Role>> = {
   // To leave. The rule asks for an admin to remove another member.
   removeMember: 'viewer',
   organisationSettings: 'viewer',
+  listTransfers: 'viewer',
 
   suspendAgent: 'responder',
   reactivateAgent: 'responder',
@@ -35,6 +36,7 @@ export const LEAST_ROLES: Readonly<Record<string, Role>> = {
   endOwnDelegationGroup: 'responder',
   readNotifications: 'responder',
   revokeApiKey: 'responder',
+  cancelTransfer: 'responder',
 
   issueToken: 'manager',
   issueTokens: 'manager',
@@ -65,6 +67,8 @@ export const LEAST_ROLES: Readonly<Record<string, Role>> = {
   startRecovery: 'manager',
   cancelRecovery: 'manager',
   reissueRecoveryToken: 'manager',
+  acceptTransfer: 'manager',
+  declineTransfer: 'manager',
 
   changeMember: 'admin',
   listInvitations: 'admin',
@@ -76,6 +80,7 @@ export const LEAST_ROLES: Readonly<Record<string, Role>> = {
   exportAccount: 'admin',
   deleteAccount: 'admin',
   revokeAllAgents: 'admin',
+  startTransfer: 'admin',
   deleteGrantIssuer: 'admin',
   addEmailAddress: 'admin',
   resendEmailLink: 'admin',

@@ -10,6 +10,7 @@ import {
   setDelegationDepth,
   setDirectoryProof,
   setGrade,
+  setOwnerOfAgent,
   setRenounced,
   touchAgent,
   updateStatus,
@@ -25,6 +26,7 @@ import {
   invalidateEntries,
   reviseAfterDelegation,
   reviseAfterNewKey,
+  reviseAfterNewOwner,
   reviseEntries,
 } from './revise-status-entry.ts'
 
@@ -84,6 +86,7 @@ function hasColumns(change: WrittenChange): boolean {
 }
 
 const WITHOUT_COLUMNS: ReadonlySet<ChangeType> = new Set([
+  'agent.released',
   'agent.delegation_created',
   'agent.delegation_ended',
   'agent.key_compromised',
@@ -153,6 +156,13 @@ async function writeColumns(
       const { maxDepth: delegation_depth } = change
       await setDelegationDepth(tx, { tail, delegation_depth, updated_at: at, version })
       return { ...before, delegation_depth, updated_at: at, version }
+    }
+    case 'agent.owner_changed': {
+      const { toOwner: owner_id, responsible } = change.move
+      const moved = { owner_id, responsible, owner_changed_at: at, owner_seq: version }
+      const columns = { ...moved, delegation_depth: 0, updated_at: at, version }
+      await setOwnerOfAgent(tx, tail, columns)
+      return { ...before, ...columns }
     }
     case 'agent.key_rotated':
       return replaceKey(tx, before, change.newKey, 'rotation', { version, at })
@@ -277,6 +287,7 @@ async function reviseStatusEntry(tx: Tx, changed: Changed): Promise<void> {
   const { change, before, after, at } = changed
   const { statusEntry } = RULES[change.type]
   if (statusEntry === 'regrade') return regrade(tx, after, at, delayOf(change))
+  if (statusEntry === 'owner') return regradeForOwner(tx, after, at)
   if (statusEntry === 'replace' && before.key_sequence !== after.key_sequence) {
     return reviseAfterNewKey(tx, after, at)
   }
@@ -292,11 +303,22 @@ export function isOfCurrentKey({ change, after }: Changed): boolean {
 
 /** Records the grade if it changed, and updates the status of the agent's certificates. */
 async function regrade(tx: Tx, agent: AgentRow, at: number, delay: LogDelay): Promise<void> {
+  const evidence = await recordGrade(tx, agent, at, delay)
+  await reviseEntries(tx, await entriesInUse(tx.db, agent.tail), agent, evidence, at)
+}
+
+/** The same for an agent with another owner: nothing that was certified before holds. */
+async function regradeForOwner(tx: Tx, agent: AgentRow, at: number): Promise<void> {
+  const evidence = await recordGrade(tx, agent, at, 'spread')
+  await reviseAfterNewOwner(tx, agent, evidence, at)
+}
+
+async function recordGrade(tx: Tx, agent: AgentRow, at: number, delay: LogDelay) {
   const evidence = await evidenceNow(tx.db, agent, at)
-  if (evidence.grade !== agent.grade) {
-    const { grade: to } = evidence
+  const { grade: to } = evidence
+  if (to !== agent.grade) {
     const when = { version: tx.nextSeq(), at }
     await write(tx, agent, { type: 'agent.grade_changed', to, delay }, when)
   }
-  await reviseEntries(tx, await entriesInUse(tx.db, agent.tail), agent, evidence, at)
+  return evidence
 }

@@ -14,6 +14,10 @@ export type Change =
   | StatusSet<'agent.revoked'>
   /** The current key gives the agent up. `agent.suspended` follows, and the revocation at `finalAt` (milliseconds since 1970). */
   | { readonly type: 'agent.renounced'; readonly finalAt: number }
+  /** The owner gives the agent away: before `agent.owner_changed`, and still of that owner. */
+  | { readonly type: 'agent.released'; readonly move: Move }
+  /** The agent has another owner. `grade`: what it is under that one. */
+  | { readonly type: 'agent.owner_changed'; readonly move: Move; readonly grade: Grade }
   | { readonly type: 'agent.grade_changed'; readonly to: Grade; readonly delay: LogDelay }
   /** How many hops a chain may have. If it is not more than before, all delegations end. */
   | {
@@ -77,6 +81,22 @@ export type Change =
   | { readonly type: 'channel.verified'; readonly channel: ChangedChannel }
   | ChannelLost<'channel.stale'>
   | ChannelLost<'channel.removed'>
+
+/** A transfer of agents that takes effect. */
+export interface Move {
+  /** The id of the transfer. */
+  readonly transfer: string
+  /** How many agents it moves. */
+  readonly agents: number
+  /** Usernames. */
+  readonly from: string
+  readonly to: string
+  readonly toOwner: number
+  /** The membership of who accepted it; null: a person, for their own account. */
+  readonly responsible: string | null
+  /** The same person gives and takes: what they have proven stays proven. */
+  readonly isSamePerson: boolean
+}
 
 /** Who may change the delegations of an agent. */
 export type DelegationActor = 'agent' | 'owner'

@@ -4,7 +4,6 @@ import {
   type JsonValue,
   keyThumbprint,
   type LogActor,
-  type NotificationKind,
 } from '@countersign/protocol'
 import type { NewNotification } from '../../accounts/notifications/notify-owner.ts'
 import { timestamp } from '../../base/timestamp.ts'
@@ -25,10 +24,16 @@ import {
   type NotificationDraft,
   notifyOfDelegation,
   notifyOfGroup,
-} from './notify-of-delegation.ts'
+  notifyOfKey,
+  notifyOfMove,
+  notifyOfStatus,
+  VETO,
+} from './notify-of-change.ts'
 
 /** Why a channel is removed if an agent of another owner has proven the same handle. */
 export const PROVEN_BY_ANOTHER = 'proven-by-another'
+/** Why a channel is removed if the agent moves to another person or organisation. */
+export const OWNER_CHANGED = 'owner-changed'
 
 interface LogEntryDraft {
   readonly change: AgentChange
@@ -52,9 +57,9 @@ interface Rule<C extends Change = Change> {
   notification?(applied: AppliedChange<C>): NotificationDraft | null
   /**
    * What becomes of the grade and of the status of the agent's certificates. `replace`: if the key was replaced.
-   * `invalidate`: if the current key was burned. `delegation`: invalid if all delegations end.
+   * `invalidate`: if the current key was burned. `delegation`: invalid if all delegations end. `owner`: always another one.
    */
-  readonly statusEntry?: 'regrade' | 'replace' | 'invalidate' | 'delegation'
+  readonly statusEntry?: 'regrade' | 'replace' | 'invalidate' | 'delegation' | 'owner'
 }
 
 /** What each kind of change leaves behind. Whatever follows in other rooms is an effect (`service/effects.ts`). */
@@ -102,6 +107,21 @@ export const RULES: { readonly [Type in ChangeType]: Rule<ChangeOf<Type>> } = {
       subject: `${tail}:${seq}`,
       details: { tail, agentId, finalAt },
     }),
+  },
+  // Of the owner before the move: the events of an owner say nothing of another one.
+  'agent.released': {
+    payload: () => ({}),
+    notification: (applied) => notifyOfMove('released', applied),
+  },
+  'agent.owner_changed': {
+    payload: () => ({}),
+    log: ({ change: { grade, move } }) => ({
+      change: { type: 'owner_changed', grade },
+      by: 'owner',
+      evidence: { transfer: move.transfer },
+    }),
+    notification: (applied) => notifyOfMove('taken', applied),
+    statusEntry: 'owner',
   },
   'agent.grade_changed': {
     payload: gradePayload,
@@ -261,11 +281,13 @@ export function notificationOf(applied: AppliedChange): NewNotification | null {
 
 /** How long the entry of a change waits. */
 export function delayOf(change: Change): LogDelay {
-  if (change.type === 'channel.removed' && change.reason === PROVEN_BY_ANOTHER) return 'spread'
+  if (change.type === 'agent.owner_changed') return 'spread'
+  if (change.type === 'channel.removed' && SPREAD_LOSSES.has(change.reason)) return 'spread'
   return 'delay' in change ? (change.delay ?? 'none') : 'none'
 }
 
-const VETO = 'veto'
+/** Channels that are lost for what happens to several agents of an owner at this moment. */
+const SPREAD_LOSSES: ReadonlySet<string> = new Set([PROVEN_BY_ANOTHER, OWNER_CHANGED])
 
 /** The profile's columns that events report, and their names there. All of it is public. */
 const EVENT_FIELDS = {
@@ -304,14 +326,6 @@ function logOfStatus({
   }
 }
 
-function notifyOfStatus(
-  kind: NotificationKind,
-  { change: { reason, setBy: by }, after, seq }: AppliedChange<StatusSet<ChangeType> & Change>,
-): NotificationDraft {
-  const { tail, agent_id: agentId } = after
-  return { kind, subject: `${tail}:${seq}`, details: { tail, agentId, reason, by } }
-}
-
 function gradePayload({ change, before }: AppliedChange<ChangeOf<'agent.grade_changed'>>) {
   return { from: before.grade, to: change.to }
 }
@@ -341,17 +355,6 @@ function contestPayload({ after, change }: AppliedChange<ChangeOf<'agent.key_con
 
 function recoveryPayload({ after, change }: AppliedChange<ChangeOf<'agent.key_recovery_started'>>) {
   return { keySequence: after.key_sequence, reason: change.reason }
-}
-
-function notifyOfKey({ change, after, seq }: AppliedChange): NotificationDraft {
-  const { tail, agent_id: agentId } = after
-  const reason = change.type === 'agent.key_recovery_vetoed' ? VETO : reasonOf(change)
-  const details = { tail, agentId, event: change.type, reason }
-  return { kind: 'agent_key_changed', subject: `${tail}:${seq}`, details }
-}
-
-function reasonOf(change: Change): string | null {
-  return 'reason' in change ? change.reason : null
 }
 
 function handleOf({ kind, handle_or_domain: handleOrDomain }: ChangedChannel) {

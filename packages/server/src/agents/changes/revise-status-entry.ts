@@ -4,8 +4,15 @@ import type { AgentRow, Db, StatusEntryRow, Tx } from '../../database/database.t
 import { provenChannels } from '../proven-channel-table.ts'
 import { evidenceOfChannel } from '../read-model/rows.ts'
 import { type CurrentState, certifiedAt, certifiedBy, stillHolds } from './certified-state.ts'
-import { delegationEntries, endDelegationEntry } from './delegation-table.ts'
-import { currentEntry, replaceEntry, setCertifiedState, setEntry } from './status-entry-table.ts'
+import { delegationEntries, endDelegationEntry, eraseDelegations } from './delegation-table.ts'
+import {
+  allocateEntry,
+  currentEntry,
+  eraseCertifiedIdentity,
+  replaceEntry,
+  setCertifiedState,
+  setEntry,
+} from './status-entry-table.ts'
 
 /** An agent as it is after a change. */
 export type RevisedAgent = Pick<AgentRow, 'tail' | 'status' | 'key_sequence' | 'delegation_depth'>
@@ -107,6 +114,30 @@ export async function reviseAfterDelegation(
   } else {
     await setEntry(tx, entry, STATUS_VALUES.invalid, at)
   }
+}
+
+/**
+ * Makes the certificates that an agent got under its former owner invalid, and forgets what they stated of that owner. An active
+ * agent gets another entry at once; one that is not gets it with its next certificate.
+ */
+export async function reviseAfterNewOwner(
+  tx: Tx,
+  { tail, status, key_sequence: keySequence, delegation_depth: maxDelegationDepth }: RevisedAgent,
+  evidence: Evidence,
+  at: number,
+): Promise<void> {
+  const entry = await currentEntry(tx.db, tail)
+  await invalidateEntries(tx, tail, at)
+  await eraseDelegations(tx, [tail])
+  if (entry === undefined) return
+  await eraseCertifiedIdentity(tx, [tail])
+  if (status !== 'active') return
+  await allocateEntry(
+    tx,
+    tail,
+    certifiedAt({ keySequence, maxDelegationDepth, ...evidence }, at),
+    at,
+  )
 }
 
 /** Makes an agent's certificates invalid for good, because its key was burned. */

@@ -225,6 +225,43 @@ export async function recoveryOf(db: Db, tail: string): Promise<KeyRecoveryRow |
   return (await selectByTail(db, { tail }))[0]
 }
 
+/**
+ * Whether an agent that is not among these and not revoked has a current or a replaced key of one of them, or has replaced one.
+ */
+export async function shareKeyWithOthers(db: Db, tails: readonly string[]): Promise<boolean> {
+  const keys = db
+    .selectFrom('agents')
+    .select('public_key')
+    .where('tail', 'in', tails)
+    .union(
+      db
+        .selectFrom('agent_keys')
+        .select('public_key')
+        .where('tail', 'in', tails)
+        .where('state', '=', 'retired'),
+    )
+  const current = await db
+    .selectFrom('agents')
+    .select('tail')
+    .where('public_key', 'in', keys)
+    .where('status', '<>', 'revoked')
+    .where('tail', 'not in', tails)
+    .limit(1)
+    .executeTakeFirst()
+  if (current !== undefined) return true
+  const retired = await db
+    .selectFrom('agent_keys')
+    .innerJoin('agents', 'agents.tail', 'agent_keys.tail')
+    .select('agents.tail')
+    .where('agent_keys.public_key', 'in', keys)
+    .where('agent_keys.state', '=', 'retired')
+    .where('agents.status', '<>', 'revoked')
+    .where('agents.tail', 'not in', tails)
+    .limit(1)
+    .executeTakeFirst()
+  return retired !== undefined
+}
+
 /** The pending recoveries that would make a key current. */
 export function recoveriesTo(db: Db, key: Uint8Array): Promise<KeyRecoveryRow[]> {
   return db.selectFrom('key_recoveries').selectAll().where('new_key', '=', key).execute()

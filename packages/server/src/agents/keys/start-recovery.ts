@@ -7,6 +7,7 @@ import {
   randomRecoveryToken,
 } from '@countersign/protocol'
 import { assertOwnerNotSuspended } from '../../accounts/owner-suspension.ts'
+import { assertEstablishedMethod } from '../../accounts/owners/established-method.ts'
 import type { Session } from '../../accounts/owners/session.ts'
 import { hashToken } from '../../base/hash-token.ts'
 import { timestamp } from '../../base/timestamp.ts'
@@ -15,9 +16,9 @@ import type { CoreDeps } from '../../secrets/core-deps.ts'
 import { changeAgent } from '../changes/change-agent.ts'
 import { burnKey } from '../changes/set-status.ts'
 import { requireOwn, tailOf } from '../find-agent.ts'
+import { hasOpenTransfer } from '../transfers/transfer-table.ts'
 import { endRecovery } from './end-recovery.ts'
 import { insertRecovery, recoveryOf, replaceRecoveryToken } from './key-table.ts'
-import { assertSignInForRecovery } from './recovery-sign-in.ts'
 
 export type StartRecoveryDeps = Pick<CoreDeps, 'db' | 'site' | 'now' | 'randomBytes'>
 
@@ -27,7 +28,7 @@ export type StartRecoveryDeps = Pick<CoreDeps, 'db' | 'site' | 'now' | 'randomBy
  * @param reference the agent's DID or its tail
  * @returns the recovery token, which is returned only here: the database stores its hash
  * @throws CodedError VALIDATION_ERROR, NOT_FOUND, RECENT_SIGN_IN_REQUIRED; FORBIDDEN if the owner is suspended; AGENT_NOT_ACTIVE
- *   if the agent is revoked; CONFLICT if a recovery of the agent is pending
+ *   if the agent is revoked; CONFLICT if a recovery of the agent is pending, or a transfer of it is open
  */
 export function startRecovery(
   deps: StartRecoveryDeps,
@@ -37,6 +38,12 @@ export function startRecovery(
 ): Promise<IssuedRecoveryToken> {
   return withToken(deps, session, reference, async (tx, agent, { hash, at, expiresAt }) => {
     const { tail } = agent
+    if (await hasOpenTransfer(tx.db, tail)) {
+      throw new CodedError(
+        'CONFLICT',
+        'A transfer of this agent to another owner is open. Cancel it first.',
+      )
+    }
     const token = { token_hash: hash, token_expires_at: expiresAt }
     const started_by = session.membership?.id ?? null
     if (!(await insertRecovery(tx, { tail, reason, started_at: at, ...token, started_by }))) {
@@ -120,7 +127,7 @@ async function withToken(
     const at = now()
     const expiresAt = at + RECOVERY_TOKEN_LIFETIME_MS
     const agent = await requireOwn(tx.db, session.ownerId, tail)
-    await assertSignInForRecovery(tx, session, at)
+    await assertEstablishedMethod(tx, session, at)
     await assertOwnerNotSuspended(tx.db, session.ownerId)
     if (agent.status === 'revoked') {
       throw new CodedError('AGENT_NOT_ACTIVE', 'This agent is revoked, which is final.')

@@ -6,6 +6,7 @@ import {
 } from '../../accounts/account-activity-table.ts'
 import type { AgentRow, Db, EventRow } from '../../database/database.ts'
 import type { AccountActivityRow } from '../../database/schema/notification-rows.ts'
+import { claimEventsOf } from './agent-event-table.ts'
 
 export interface ActivityFilter {
   readonly ownerId: number
@@ -55,14 +56,39 @@ function firstSeqAfter({ seq, id }: ActivityPosition): number {
   return id > 0 ? seq + 1 : seq
 }
 
-/** The `seq` of an agent is that of its claim's event. */
-function claims(db: Db, { ownerId, before }: ActivityFilter, limit: number): Promise<EventRow[]> {
+async function claims(
+  db: Db,
+  { ownerId, before }: ActivityFilter,
+  limit: number,
+): Promise<EventRow[]> {
+  const below = firstSeqAfter(before)
+  const [own, given] = await Promise.all([
+    claimEventsOf(db, ownerId)
+      .where('agents.seq', '<', below)
+      .orderBy('agents.seq', 'desc')
+      .limit(limit)
+      .execute(),
+    claimsOfGiven(db, ownerId, below, limit),
+  ])
+  return [...own, ...given]
+}
+
+/** The claims of agents that the owner has given away, which only the transfers tell. */
+function claimsOfGiven(db: Db, ownerId: number, below: number, limit: number): Promise<EventRow[]> {
+  const given = db
+    .selectFrom('transfers')
+    .innerJoin('transfer_agents', 'transfer_agents.transfer_id', 'transfers.id')
+    .select('transfer_agents.tail')
+    .where('transfers.from_owner', '=', ownerId)
+    .where('transfers.state', '=', 'done')
   return db
     .selectFrom('agents')
     .innerJoin('events', 'events.seq', 'agents.seq')
     .selectAll('events')
-    .where('agents.owner_id', '=', ownerId)
-    .where('agents.seq', '<', firstSeqAfter(before))
+    .where('agents.tail', 'in', given)
+    .where('agents.owner_id', '<>', ownerId)
+    .where('events.owner_id', '=', ownerId)
+    .where('agents.seq', '<', below)
     .orderBy('agents.seq', 'desc')
     .limit(limit)
     .execute()

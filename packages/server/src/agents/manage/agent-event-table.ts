@@ -6,8 +6,12 @@ import { prepared } from '../../database/prepared.ts'
 /** SQLite uses a partial index only if the query repeats the index's condition as a constant. */
 const notClaimed = sql<boolean>`type <> 'agent.claimed'`
 
+/** Not as `owner_id = …`: SQLite would then read all events of the owner instead of those of the agent. */
+const ofOwner = sql<number>`owner_id + 0`
+
 interface EventQuery {
   readonly tail: string
+  readonly ownerId: number
   readonly seq: number
   readonly before: number
   readonly limit: number
@@ -19,6 +23,7 @@ const selectEventsOfTail = prepared<EventQuery, EventRow>((db, param) =>
     .selectAll()
     .where('tail', '=', param('tail'))
     .where(notClaimed)
+    .where(ofOwner, '=', param('ownerId'))
     .where('seq', '<', param('before'))
     .orderBy('seq', 'desc')
     .limit(param('limit')),
@@ -31,21 +36,31 @@ const selectEventsOfType = prepared<Omit<EventQuery, 'seq'> & { type: string }, 
       .selectAll()
       .where('tail', '=', param('tail'))
       .where(notClaimed)
+      .where(ofOwner, '=', param('ownerId'))
       .where('type', '=', param('type'))
       .where('seq', '<', param('before'))
       .orderBy('seq', 'desc')
       .limit(param('limit')),
 )
 
-/** An agent's events of a type other than `agent.claimed`, newest first. @param before only events with a lower `seq` */
+/** An agent, and one of its owners. Events are found by the owner of their time: those of another owner are nobody else's. */
+export interface AgentOfOwner {
+  readonly tail: string
+  readonly ownerId: number
+}
+
+/**
+ * An agent's events of a type other than `agent.claimed` from the time of an owner, newest first.
+ * @param before only events with a lower `seq`
+ */
 export function eventsOfType(
   db: Db,
-  tail: string,
+  { tail, ownerId }: AgentOfOwner,
   type: Exclude<AgentEventType, 'agent.claimed'>,
   before: number,
   limit: number,
 ): Promise<EventRow[]> {
-  return selectEventsOfType(db, { tail, type, before, limit })
+  return selectEventsOfType(db, { tail, ownerId, type, before, limit })
 }
 
 const selectClaimEvent = prepared<EventQuery, EventRow>((db, param) =>
@@ -53,21 +68,22 @@ const selectClaimEvent = prepared<EventQuery, EventRow>((db, param) =>
     .selectFrom('events')
     .selectAll()
     .where('seq', '=', param('seq'))
+    .where('owner_id', '=', param('ownerId'))
     .where('seq', '<', param('before')),
 )
 
 /**
- * An agent's events, newest first.
- * @param agent its tail, and its `seq`, which is that of its claim's event
+ * An agent's events from the time of an owner, newest first.
+ * @param agent also its `seq`, which is that of its claim's event
  * @param before only events with a lower `seq`
  */
 export async function eventsOfAgent(
   db: Db,
-  agent: { readonly tail: string; readonly seq: number },
+  { tail, ownerId, seq }: AgentOfOwner & { readonly seq: number },
   before: number,
   limit: number,
 ): Promise<EventRow[]> {
-  const query = { tail: agent.tail, seq: agent.seq, before, limit }
+  const query = { tail, ownerId, seq, before, limit }
   const events = await selectEventsOfTail(db, query)
   return events.length < limit ? [...events, ...(await selectClaimEvent(db, query))] : events
 }
@@ -83,38 +99,47 @@ export function eventsOfOwner(db: Db, ownerId: number): Promise<EventRow[]> {
     .execute()
 }
 
-/** The events of an owner's agents after a `seq`, in order. */
+/** The events of agents from the time of an owner after a `seq`, in order. */
 export function agentEventsAfter(
   db: Db,
   ownerId: number,
   after: number,
   limit: number,
 ): Promise<EventRow[]> {
-  const claims = db
+  const others = db
+    .selectFrom('events')
+    .selectAll()
+    .where('owner_id', '=', ownerId)
+    .where('tail', 'is not', null)
+    .where(notClaimed)
+    .where('seq', '>', after)
+  return claimEventsOf(db, ownerId)
+    .where('agents.seq', '>', after)
+    .unionAll(others)
+    .orderBy('seq')
+    .limit(limit)
+    .execute()
+}
+
+/** The claims of the agents that an owner has, as far as they were claimed for that owner. The `seq` of an agent is that of its claim's event. */
+export function claimEventsOf(db: Db, ownerId: number) {
+  return db
     .selectFrom('agents')
     .innerJoin('events', 'events.seq', 'agents.seq')
     .selectAll('events')
     .where('agents.owner_id', '=', ownerId)
-    .where('agents.seq', '>', after)
-  const others = db
-    .selectFrom('agents')
-    .innerJoin('events', 'events.tail', 'agents.tail')
-    .selectAll('events')
-    .where(sql<boolean>`events.type <> 'agent.claimed'`)
-    .where('agents.owner_id', '=', ownerId)
-    .where('agents.version', '>', after)
-    .where('events.seq', '>', after)
-  return claims.unionAll(others).orderBy('seq').limit(limit).execute()
+    .where('events.owner_id', '=', ownerId)
 }
 
-/** Erases the payloads and the owner of all events of some agents. Only their types, times and agents remain. */
+/** Erases the payloads and the owner of the events of some agents from the time of an owner. Only their types, times and agents remain. */
 export async function eraseEventsOfAgents(
   tx: Tx,
+  ownerId: number,
   agents: readonly { readonly tail: string; readonly seq: number }[],
 ): Promise<void> {
   const tails = agents.map(({ tail }) => tail)
   const claims = agents.map(({ seq }) => seq)
-  const events = tx.db.updateTable('events').set(ERASED)
+  const events = tx.db.updateTable('events').set(ERASED).where(ofOwner, '=', ownerId)
   await events.where('tail', 'in', tails).where(notClaimed).execute()
   await events.where('seq', 'in', claims).execute()
 }

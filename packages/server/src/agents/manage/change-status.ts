@@ -29,6 +29,8 @@ export interface StatusRequest {
   /** A machine-readable word such as `key_compromised`, or null. */
   readonly reason: string | null
   readonly by: 'owner' | 'operator'
+  /** The owner who asks. Undefined: the operator. */
+  readonly ownerId?: number
 }
 
 const REASON_PATTERN = /^[a-z][a-z0-9_-]{0,63}$/
@@ -56,16 +58,20 @@ export async function changeStatus(
 ): Promise<AgentStatus> {
   assertReason(request.reason)
   return deps.db.write(async (tx) => {
-    const agent = await requireAgent(tx, request.tail)
+    const agent = await requireAgent(tx, request)
     const at = deps.now()
     if (!(await changeKeySuspension(tx, agent, request, at))) {
       await changeCheckedStatus(tx, agent, request, at)
     }
-    return (await requireAgent(tx, request.tail)).status
+    return (await requireAgent(tx, request)).status
   })
 }
 
-async function requireAgent(tx: Tx, tail: Tail): Promise<AgentRow> {
+async function requireAgent(
+  tx: Tx,
+  { tail, ownerId }: Pick<StatusRequest, 'tail' | 'ownerId'>,
+): Promise<AgentRow> {
+  if (ownerId !== undefined) return requireOwn(tx.db, ownerId, tail)
   const agent = await agentByTail(tx.db, tail)
   if (agent !== undefined) return agent
   throw new CodedError('NOT_FOUND', 'There is no agent with this DID.')
@@ -129,8 +135,8 @@ async function assertMayReactivate(
 }
 
 /**
- * Suspends, reactivates or revokes an agent for its owner. An agent never changes owners, so ownership is checked before
- * the transaction.
+ * Suspends, reactivates or revokes an agent for its owner, which it must be in the transaction too: it may move to another
+ * one meanwhile.
  * @param reference the agent's DID or its tail
  * @returns the agent after the change
  * @throws CodedError VALIDATION_ERROR, NOT_FOUND, or FORBIDDEN if the operator suspended it; RATE_LIMITED if an API key
@@ -146,6 +152,6 @@ export async function changeOwnStatus(
   const { ownerId } = caller
   const { status } = await requireOwn(deps.db.read, ownerId, tail)
   if (change.to === 'revoked' && status !== 'revoked') await takeFromRevocationQuota(deps, caller)
-  await changeStatus(deps, { tail, ...change, by: 'owner' })
+  await changeStatus(deps, { tail, ...change, by: 'owner', ownerId })
   return afterCommit(() => getOwnAgent(deps, ownerId, tail))
 }

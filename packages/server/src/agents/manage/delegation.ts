@@ -134,18 +134,19 @@ async function assertMayRaise(
   if ('signedInAt' in caller) assertRecentSignIn(caller, at)
   await assertOwnerNotSuspended(tx.db, caller.ownerId)
   assertNotRevoked(agent)
-  await assertWithinQuota(tx, agent.tail, 'raised', at)
+  await assertWithinQuota(tx, agent, 'raised', at)
 }
 
 /** @returns `at`; null, without a change, if the agent may not delegate */
 async function end(
   tx: Tx,
-  { tail, delegation_depth: maxDepth }: AgentRow,
+  agent: AgentRow,
   who: { readonly by: DelegationActor; readonly isSilent: boolean },
   at: number,
 ): Promise<number | null> {
+  const { tail, delegation_depth: maxDepth } = agent
   if (maxDepth === 0) return null
-  await assertWithinQuota(tx, tail, `ended by ${who.by}`, at)
+  await assertWithinQuota(tx, agent, `ended by ${who.by}`, at)
   await changeAgent(tx, tail, { type: 'agent.delegation_changed', maxDepth, ...who }, at)
   return at
 }
@@ -170,9 +171,15 @@ const MOST_EVENTS = 500
  * Counts by the events of the agent, so that a change and what counts it are one.
  * @throws CodedError RATE_LIMITED
  */
-async function assertWithinQuota(tx: Tx, tail: string, kind: Counted, at: number): Promise<void> {
+async function assertWithinQuota(
+  tx: Tx,
+  { tail, owner_id: ownerId }: AgentRow,
+  kind: Counted,
+  at: number,
+): Promise<void> {
   const newest = Number.MAX_SAFE_INTEGER
-  const events = await eventsOfType(tx.db, tail, 'agent.delegation_changed', newest, MOST_EVENTS)
+  const of = { tail, ownerId }
+  const events = await eventsOfType(tx.db, of, 'agent.delegation_changed', newest, MOST_EVENTS)
   const times = events
     .filter((event, i) => event.at > at - HOUR_MS && kindOf(event, events[i + 1]) === kind)
     .map((event) => event.at)

@@ -287,6 +287,7 @@ function isInitial({ profile, claimedAt }: AgentRecord): boolean {
     profile.avatar === null &&
     profile.directoryProof === null &&
     profile.channels.length === 0 &&
-    profile.maxDelegationDepth === 0
+    profile.maxDelegationDepth === 0 &&
+    profile.ownerChangedAt === undefined
   )
 }

@@ -62,6 +62,7 @@ export function recordOf(row: AgentRow, channels: readonly ProvenChannelRow[]): 
       directoryProof: row.directory_proof === null ? null : JSON.parse(row.directory_proof),
       channels: channels.map(evidenceOfChannel),
       maxDelegationDepth: row.status === 'revoked' ? 0 : row.delegation_depth,
+      ...(row.owner_changed_at !== null && { ownerChangedAt: row.owner_changed_at }),
     },
   }
 }

@@ -110,7 +110,7 @@ function rootHash(text: string): Uint8Array {
 }
 
 function describeRecovered({ entries, ...applied }: RecoveredLog): string {
-  const { rotated, suspended, reactivated, revoked, lost, unknown } = applied
+  const { rotated, suspended, reactivated, revoked, lost, moved, unknown } = applied
   const list = (text: string, dids: readonly string[]) =>
     dids.length === 0 ? [] : [`${text}:`, ...dids.map((did) => `  ${did}`)]
   return [
@@ -120,6 +120,10 @@ function describeRecovered({ entries, ...applied }: RecoveredLog): string {
     ...list('Reactivated', reactivated),
     ...list('Revoked', revoked),
     ...list('The log has only the thumbprint of their key. Their owners must recover them', lost),
+    ...list(
+      'Moved to an owner whom the log does not name. Suspended until you reactivate them',
+      moved,
+    ),
     ...list('The database does not know these agents. They must be claimed again', unknown),
   ].join('\n')
 }

@@ -13,7 +13,7 @@ import {
 } from '../../accounts/owner-table.ts'
 import { EXPIRE_UNUSED_ACCOUNT } from '../../accounts/owners/unused-account.ts'
 import { quarantineUsername } from '../../accounts/username-quarantine.ts'
-import { ownsAgents } from '../../agents/agent-table.ts'
+import { agentsByTails, ownsAgents } from '../../agents/agent-table.ts'
 import { eraseDelegations } from '../../agents/changes/delegation-table.ts'
 import { cancelRegrade } from '../../agents/changes/regrade-owner.ts'
 import { revokeAgent } from '../../agents/changes/set-status.ts'
@@ -22,12 +22,14 @@ import { eraseEventsOfAgents, eraseEventsOfOwner } from '../../agents/manage/age
 import { anonymizeAgents, oldestAgents } from '../../agents/manage/own-agent-table.ts'
 import { assertConfirmed, REVOKE_BATCH_SIZE } from '../../agents/manage/revoke-all.ts'
 import { writeProfile } from '../../agents/manage/update-profile.ts'
+import { eraseOwnerOfTransfers, failTransfersOf } from '../../agents/transfers/end-transfer.ts'
+import { deleteAgentsOf, oneSentBy, tailsOf } from '../../agents/transfers/transfer-table.ts'
 import { eraseChannels } from '../../channels/channel-lifecycle.ts'
 import { deleteDomain } from '../../channels/organisation-domain/organisation-domain-table.ts'
 import type { JobRow, OwnerRow, Tx } from '../../database/database.ts'
 import { appendEvent } from '../../database/event-table.ts'
 import { cancelJob, renewJob } from '../../database/jobs/job-table.ts'
-import { eraseOpenings } from '../../log/log-table.ts'
+import { eraseOpenings } from '../../log/opening-table.ts'
 import { eraseQuota } from '../../log/quota-table.ts'
 import type { CoreDeps } from '../../secrets/core-deps.ts'
 import { eraseGrantsOfAgents, eraseIssuers } from '../../statements/grants/grant-table.ts'
@@ -89,6 +91,8 @@ export async function deleteAccount(
       await assertConfirmed(tx, ownerId, confirmation)
       // First, since the last admin of an organisation cannot leave it, and then no agent may be revoked.
       await endMembershipsOf(tx, ownerId, 'account_deleted', at)
+      await failTransfersOf(tx, ownerId, at)
+      if (await eraseGivenAgents(tx, ownerId)) return { revoked: 0, isLast: false, members: [] }
       const erased = await eraseAgents(tx, pepper, ownerId, at)
       if (!erased.isLast) return { ...erased, members: [] }
       const members = await eraseManagedAccounts(tx, ownerId, at)
@@ -130,9 +134,9 @@ async function eraseAgents(
   await deleteAvatars(tx, tails)
   await eraseCertifiedIdentity(tx, tails)
   await eraseDelegations(tx, tails)
-  await eraseOpenings(tx, tails)
+  await eraseOpenings(tx, ownerId, tails, true)
   await eraseGrantsOfAgents(tx, tails)
-  await eraseEventsOfAgents(tx, agents)
+  await eraseEventsOfAgents(tx, ownerId, agents)
   await insertDeletedOwner(tx)
   await anonymizeAgents(tx, tails, { agent_id: DELETED_LABEL, owner_id: DELETED_OWNER_ID })
   return { revoked: live.length, isLast }
@@ -143,6 +147,21 @@ async function eraseManagedAccounts(tx: Tx, orgId: number, at: number): Promise<
   const members = await managedAccountsOf(tx.db, orgId, MEMBERS_BATCH_SIZE)
   for (const member of members) await eraseOwner(tx, member, at)
   return members
+}
+
+/**
+ * Erases what is stored of an owner about the agents of one transfer, which are of another owner now.
+ * @returns false if there is no such transfer any more
+ */
+async function eraseGivenAgents(tx: Tx, ownerId: number): Promise<boolean> {
+  const transfer = await oneSentBy(tx.db, ownerId)
+  if (transfer === undefined) return false
+  const agents = await agentsByTails(tx.db, await tailsOf(tx.db, transfer.id))
+  const tails = agents.map(({ tail }) => tail)
+  await eraseOpenings(tx, ownerId, tails, false)
+  await eraseEventsOfAgents(tx, ownerId, agents)
+  await deleteAgentsOf(tx, transfer.id)
+  return true
 }
 
 /** Erases an owner who has no agents any more. */
@@ -160,6 +179,8 @@ async function eraseOwner(tx: Tx, ownerId: number, at: number): Promise<void> {
   await deleteDomain(tx, ownerId)
   await deleteOwnerRecords(tx, ownerId)
   await insertDeletedOwner(tx)
+  await failTransfersOf(tx, ownerId, at)
+  await eraseOwnerOfTransfers(tx, ownerId)
   await anonymizeReleasedUsernames(tx, ownerId)
   await eraseEventsOfOwner(tx, ownerId)
   await deleteOwner(tx, ownerId)

@@ -152,7 +152,12 @@ async function exportAgent({ db, site, now }: ExportDeps, row: AgentRow): Promis
   const persons = await responsiblePersons(db.read, [row])
   const picture = await avatarOf(db.read, row.tail)
   const groups = await delegationsOf(db.read, row.tail)
-  const history = await eventsOfAgent(db.read, row, ALL, MAX_EVENTS)
+  const history = await eventsOfAgent(
+    db.read,
+    { tail: row.tail, seq: row.seq, ownerId: row.owner_id },
+    ALL,
+    MAX_EVENTS,
+  )
   return {
     ...(await describeOwnAgent(db.read, site, row, { owner, persons }, now())),
     publicKey: encodeBase64(row.public_key),
@@ -167,6 +172,6 @@ async function exportAgent({ db, site, now }: ExportDeps, row: AgentRow): Promis
       endedAt: timestampOrNull(each.ended_at),
     })),
     history: history.map(describeEvent),
-    log: await exportOpenings(db.read, row.tail as Tail),
+    log: await exportOpenings(db.read, row.owner_id, row.tail as Tail),
   }
 }

@@ -41,7 +41,7 @@ export function certificateClaimsOf(
   logged: LoggedKey | null,
 ): Omit<CertificateClaims, 'jti'> {
   const { agent } = view
-  const { keySequence, keyChangedAt, maxDelegationDepth } = agent.profile
+  const { keySequence, keyChangedAt, ownerChangedAt, maxDelegationDepth } = agent.profile
   const { grade, policyVersion, verification, changedAt, expiresAt } = evidenceOf(view, now)
   const issuedAt = issuedAtOf(
     Math.max(changedAt, allocatedAt),
@@ -65,6 +65,7 @@ export function certificateClaimsOf(
     policyVersion,
     keySequence,
     keyChangedAt: timestamp(keyChangedAt),
+    ...(ownerChangedAt !== undefined && { ownerChangedAt: timestamp(ownerChangedAt) }),
     did_web: didWebOf(site.host, did),
     ...(maxDelegationDepth > 0 && { maxDelegationDepth }),
     // Without the checkpoint's time, which changes with each entry.
@@ -107,7 +108,7 @@ interface Evidence {
 
 /** What a signed token says about the evidence for an agent. @param now milliseconds since 1970 */
 export function evidenceOf({ agent, owner }: AgentView, now: number): Evidence {
-  const { keyChangedAt, statusChangedAt, channels } = agent.profile
+  const { keyChangedAt, statusChangedAt, ownerChangedAt = 0, channels } = agent.profile
   const { grade, policyVersion, evidence } = gradeOf({
     status: agent.status,
     verifications: owner.verifications,
@@ -120,7 +121,7 @@ export function evidenceOf({ agent, owner }: AgentView, now: number): Evidence {
     policyVersion,
     verification,
     changedAt: Math.max(
-      ...[agent.claimedAt, keyChangedAt, statusChangedAt],
+      ...[agent.claimedAt, keyChangedAt, statusChangedAt, ownerChangedAt],
       ...[verification?.verifiedAt ?? 0, channel?.checkedAt ?? 0],
     ),
     expiresAt: Math.min(verification?.expiresAt ?? Infinity, channel?.freshUntil ?? Infinity),

@@ -11,6 +11,7 @@ import { recordAccountActivity } from '../../accounts/account-activity-table.ts'
 import { type Caller, notifyOfAccess } from '../../accounts/notify-of-access.ts'
 import { isLost, type MembershipEffect } from '../../accounts/organisations/end-membership.ts'
 import { assertOwnerNotSuspended } from '../../accounts/owner-suspension.ts'
+import type { AgentEffect } from '../../agents/changes/change-agent.ts'
 import { requireOwn, tailOf } from '../../agents/find-agent.ts'
 import { didOfAgent, type Site } from '../../base/site.ts'
 import { timestamp } from '../../base/timestamp.ts'
@@ -22,6 +23,7 @@ import {
   assignedTails,
   countAssigned,
   deleteIssuer,
+  eraseGrantsOfAgents,
   insertIssuer,
   issuerById,
   issuerOfAgent,
@@ -154,6 +156,13 @@ async function readAgentGrants(db: Db, site: Site, tail: Tail): Promise<AgentGra
       lastAt: timestamp(last_at),
     })),
   }
+}
+
+/** A grant issuer speaks for its owner, so that another owner's agents get nothing from it. */
+export const grantsOfMovedAgent: AgentEffect = {
+  on: ['agent.owner_changed'],
+  makes: [],
+  run: (tx, { after }) => eraseGrantsOfAgents(tx, [after.tail]),
 }
 
 /** The grant issuers of an owner and their agents, for the export of the account. */

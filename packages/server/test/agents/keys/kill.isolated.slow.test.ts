@@ -38,6 +38,7 @@ for (const name of [
   'report',
   'end',
   'leave',
+  'move',
 ] satisfies OperationName[]) {
   test(
     `kill -9 between any two statements of an operation leaves all of it or nothing: ${name}`,

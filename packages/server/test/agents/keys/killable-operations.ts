@@ -23,11 +23,15 @@ import { reportByKey } from '../../../src/agents/keys/report-key.ts'
 import { rotate } from '../../../src/agents/keys/rotate.ts'
 import type { KeyOperationDeps } from '../../../src/agents/keys/signed-operation.ts'
 import { endDelegations } from '../../../src/agents/manage/delegation.ts'
+import { transferJobOf } from '../../../src/agents/transfers/end-transfer.ts'
+import { continueTransfer } from '../../../src/agents/transfers/move-agents.ts'
+import { scheduleTransfer } from '../../../src/agents/transfers/start-transfer.ts'
+import { insertAgents, insertTransfer } from '../../../src/agents/transfers/transfer-table.ts'
 import { hashToken } from '../../../src/base/hash-token.ts'
 import { siteOf } from '../../../src/base/site.ts'
-import type { Database, Tx } from '../../../src/database/database.ts'
+import type { Database, JobRow, Tx } from '../../../src/database/database.ts'
 import { appendAgentEvent } from '../../../src/database/event-table.ts'
-import { takeJob } from '../../../src/database/jobs/job-table.ts'
+import { jobById, takeJob } from '../../../src/database/jobs/job-table.ts'
 import { openDatabase } from '../../../src/database/open-database.ts'
 import { OutcomeCounter } from '../../../src/http/metrics/outcome-counter.ts'
 import { loadPepper, type Pepper } from '../../../src/secrets/secrets.ts'
@@ -42,7 +46,7 @@ export interface Setup {
 
 export type OperationName =
   | ('rotate' | 'contest' | 'redeem' | 'complete')
-  | ('renounce' | 'finish' | 'report' | 'end' | 'leave')
+  | ('renounce' | 'finish' | 'report' | 'end' | 'leave' | 'move')
 
 const TAIL = '1'.repeat(24) as Tail
 const NOW = 1_800_000_000_000
@@ -85,6 +89,10 @@ export async function prepare({ db, pepper, deps }: Setup, name: OperationName):
     }
   })
   await rotateTo(deps, 2)
+  if (name === 'move') {
+    await allowDelegation(db)
+    return acceptTransfer({ db, pepper, deps }, id)
+  }
   await db.write((tx) => startRecovery(tx))
   if (name === 'finish' || name === 'report') await renounceWith(deps)
   if (name === 'complete') await redeem(deps)
@@ -145,6 +153,34 @@ async function allowDelegation(db: Database): Promise<void> {
     const { list, idx } = await allocateEntry(tx, TAIL, certified, NOW, 0)
     const times = { created_at: NOW, expires_at: NOW + 1000, ended_at: null, ended_by: null }
     await insertDelegation(tx, { id: 'group', tail: TAIL, list, idx, label: 'a', ...times })
+  })
+}
+
+const TRANSFER_ID = `tr_${'1'.repeat(12)}`
+
+/** Another owner has accepted both agents. */
+async function acceptTransfer({ db, pepper, deps }: Setup, from_owner: number): Promise<void> {
+  const { id: to_owner } = await addOwner(
+    { db, pepper, naming: deps.site.naming, now: deps.now },
+    { username: 'grace', displayName: 'Grace' },
+  )
+  await db.write(async (tx) => {
+    await insertTransfer(tx, {
+      id: TRANSFER_ID,
+      from_owner,
+      to_owner,
+      state: 'accepted',
+      started_by: null,
+      accepted_by: null,
+      failure: null,
+      created_at: NOW,
+      expires_at: NOW + 1,
+      accepted_at: NOW,
+      effective_at: NOW,
+      ended_at: null,
+    })
+    await insertAgents(tx, TRANSFER_ID, [TAIL, '2'.repeat(24)])
+    await scheduleTransfer(tx, { id: TRANSFER_ID, keyReuse: 'owner' }, NOW)
   })
 }
 
@@ -209,6 +245,12 @@ export async function operate({ db, deps }: Setup, name: OperationName): Promise
     await db.write((tx) => endMembership(tx, MEMBERSHIP, 'removed', NOW))
     return
   }
+  if (name === 'move') {
+    const job = (await jobById(db.read, transferJobOf(TRANSFER_ID))) as JobRow
+    return db.write(async (tx) => {
+      if (await takeJob(tx, job)) await continueTransfer(tx, job, NOW)
+    })
+  }
   if (name === 'finish') {
     const job = await db.read
       .selectFrom('jobs')
@@ -244,6 +286,8 @@ export async function stateOf({ db }: Setup): Promise<string> {
   const tables = [
     await db.read.selectFrom('key_recoveries').selectAll().execute(),
     await db.read.selectFrom('delegations').select(['id', 'ended_at', 'ended_by']).execute(),
+    await db.read.selectFrom('transfers').selectAll().execute(),
+    await db.read.selectFrom('transfer_agents').selectAll().orderBy('tail').execute(),
     await db.read.selectFrom('jobs').selectAll().orderBy('id').execute(),
     await db.read.selectFrom('events').selectAll().orderBy('seq').execute(),
     await db.read.selectFrom('status_entries').selectAll().orderBy('changed_seq').execute(),
