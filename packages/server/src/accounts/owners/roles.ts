@@ -24,6 +24,7 @@ export const LEAST_ROLES: Readonly<Record<string, Role>> = {
   // To leave. The rule asks for an admin to remove another member.
   removeMember: 'viewer',
   organisationSettings: 'viewer',
+  linkSso: 'viewer',
 
   suspendAgent: 'responder',
   reactivateAgent: 'responder',
@@ -91,4 +92,7 @@ export const LEAST_ROLES: Readonly<Record<string, Role>> = {
   setOrganisationDomain: 'admin',
   removeOrganisationDomain: 'admin',
   checkOrganisationDomain: 'admin',
+  ssoConnection: 'admin',
+  connectSso: 'admin',
+  disconnectSso: 'admin',
 }

@@ -16,7 +16,7 @@ const ESTABLISHED_MS = 72 * HOUR_MS
 /**
  * Checks the sign-in that starts a recovery: within the last 10 minutes, by a passkey or a provider account that has opened the
  * account for 72 hours, or by the passkey with which the account was made. The operator can issue sign-in links, and recovery codes
- * may lie around: neither is enough.
+ * may lie around: neither is enough, and an organisation's identity provider never is.
  * @param now milliseconds since 1970
  * @throws CodedError RECENT_SIGN_IN_REQUIRED, UNAUTHENTICATED
  */
@@ -29,9 +29,10 @@ export async function assertSignInForRecovery(
   await assertStillSignedIn(tx, session)
   const row = await sessionByHash(tx.db, session.hash)
   const since = row === undefined ? null : await methodSince(tx.db, row)
-  if (since !== null && now - since >= ESTABLISHED_MS) return
+  const isEstablished = since !== null && session.limitedTo === null
+  if (isEstablished && now - since >= ESTABLISHED_MS) return
   const owner = await ownerById(tx.db, session.ownerId)
-  if (since !== null && row?.method === 'passkey' && since === owner?.created_at) return
+  if (isEstablished && row?.method === 'passkey' && since === owner?.created_at) return
   throw new CodedError(
     'RECENT_SIGN_IN_REQUIRED',
     'A recovery needs a sign-in within the last 10 minutes: with the passkey that created your account, or with a passkey or provider that you added at least 72 hours ago. Sign-in links and recovery codes are not enough.',
