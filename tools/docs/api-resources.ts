@@ -197,6 +197,19 @@ export const API_RESOURCES: readonly ApiResource[] = [
     ],
   },
   {
+    name: 'organisation-sign-in',
+    title: 'Sign-in by an identity provider of an organisation',
+    tag: 'owner',
+    operations: [
+      'ssoConnection',
+      'connectSso',
+      'disconnectSso',
+      'linkSso',
+      'beginOrganisationSignIn',
+      'organisationSignInCallback',
+    ],
+  },
+  {
     name: 'claim-tokens',
     title: 'Claim tokens',
     tag: 'owner',

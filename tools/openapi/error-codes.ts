@@ -64,6 +64,8 @@ const FURTHER: Readonly<Record<string, readonly ErrorCode[]>> = {
   changeScimUser: ['CONFLICT'],
   removeScimUser: ['CONFLICT'],
   checkOrganisationDomain: ['CONFLICT'],
+  connectSso: ['CONFLICT'],
+  beginOrganisationSignIn: ['NOT_FOUND'],
   removePasskey: ['CONFLICT'],
   deleteAccount: ['CONFLICT'],
   createApiKey: ['CONFLICT'],

@@ -16,5 +16,6 @@ const OPEN: ReadonlySet<string> = new Set([
   'signInByRecoveryCode',
   'signInByLink',
   'beginProviderSignIn',
+  'beginOrganisationSignIn',
   'identityWebhook',
 ])

@@ -53,7 +53,7 @@ const signedOut = createRoute({
 const signIn = createRoute({
   getParentRoute: () => signedOut,
   path: '/sign-in',
-  validateSearch: stringParams('next', 'failed', 'code', 'request'),
+  validateSearch: stringParams('next', 'failed', 'code', 'request', 'organisation'),
   component: lazyRouteComponent(() => import('./pages/sign-in/sign-in-page.tsx'), 'SignInPage'),
 })
 

@@ -26,8 +26,12 @@ import { clock } from './fixed-clock.ts'
 /** Where the service of the examples is, to its callers. */
 export const EXAMPLE_URL = 'https://id.example'
 
-/** Hosts of the examples' world: of the owner, of an authorization server, of a relying party. */
-export const HOSTS = { owner: 'agents.example.com', as: 'as.example' } as const
+/** Hosts of the examples' world: of the owner, of an authorization server, of an organisation's identity provider. */
+export const HOSTS = {
+  owner: 'agents.example.com',
+  as: 'as.example',
+  login: 'login.example',
+} as const
 
 const START = Date.UTC(2026, 10, 21, 10, 32, 33)
 

@@ -23,6 +23,7 @@ import { recordChannels } from './record-channels.ts'
 import { recordErrors } from './record-errors.ts'
 import { recordGrants, recordWebhooks } from './record-integrations.ts'
 import { recordKeys } from './record-keys.ts'
+import { recordOrganisationSignIn } from './record-organisation-sign-in.ts'
 import { recordOrganisations, recordScim, recordTransfers } from './record-organisations.ts'
 import { Recorder } from './recorder.ts'
 import { fixedAuthenticator, type World } from './world.ts'
@@ -65,6 +66,7 @@ try {
   await recordOrganisations(world)
   await recordScim(world)
   await recordTransfers(world)
+  await recordOrganisationSignIn(world)
   const examples = { ...anyone.examples, deliveries }
   writeFileSync(file, `${JSON.stringify(examples, null, 1)}\n`)
 } finally {

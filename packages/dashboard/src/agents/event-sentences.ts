@@ -80,6 +80,8 @@ const SENTENCES: Readonly<
   'owner.webhook_changed': (payload) =>
     `Webhook endpoint moved to ${payload.host}${byKey(payload)}.`,
   'owner.domain_set': ({ domain }) => `The domain ${domain} was set for the organisation.`,
+  'owner.sso_connected': ({ host }) =>
+    `Identity provider at ${host} connected, or its settings changed.`,
   'owner.grant_issuer_created': (payload) =>
     `Grant issuer “${payload.name}” created${byKey(payload)}.`,
   'owner.grant_issuer_deleted': ({ name }) => `Grant issuer “${name}” deleted.`,

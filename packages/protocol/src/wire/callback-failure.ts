@@ -31,6 +31,15 @@ export const CALLBACK_FAILURES = {
   'selfie-mismatch': 'Your selfie does not match the picture on your document.',
   'selfie-unverified': 'The provider could not verify your selfie.',
   'age-unsupported': 'The provider does not verify people of your age.',
+  'no-role':
+    'None of your groups at the identity provider gives you a role here. Ask an admin of your organisation.',
+  'too-many-groups':
+    'You have so many groups that the identity provider does not send them all. Ask an admin of your organisation to limit the groups in the token.',
+  'not-provisioned':
+    'The directory of your organisation has no active user for you. Ask an admin of your organisation.',
+  'last-emergency-admin':
+    'You are the last admin whom the directory of your organisation cannot lock out. Make another member an admin with a passkey first.',
+  'organisation-full': 'Your organisation has no place for another member.',
   unavailable:
     'The provider or the database does not respond. Nothing was changed. Try again later.',
   'unknown-outcome':

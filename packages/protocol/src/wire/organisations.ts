@@ -297,3 +297,100 @@ export const personSchema = () =>
       { description: 'who is signed in; null: nobody' },
     ),
   )
+
+/** The roles that groups of an identity provider can give: only a person makes an admin. */
+export const SSO_ROLES = ['viewer', 'responder', 'manager'] as const
+export type SsoRole = (typeof SSO_ROLES)[number]
+
+const issuer = () =>
+  Type.String({
+    pattern: '^https?://[a-z0-9.:\\[\\]-]+(/[^\\s#?@]*)?$',
+    maxLength: 512,
+    description: 'the issuer: an https address without query',
+  })
+const roleMap = () =>
+  Type.Record(
+    Type.String({ pattern: '^.{1,256}$' }),
+    Type.Enum([...SSO_ROLES], { type: 'string' }),
+    { maxProperties: 200, description: 'roles by the exact id of a group; the highest counts' },
+  )
+
+const ssoSettings = {
+  issuer: issuer(),
+  clientId: Type.String({ pattern: '^[!-~]{1,512}$', description: 'a client id' }),
+  groupClaim: Type.String({
+    pattern: '^[!-~]{1,256}$',
+    description: 'the claim of the ID token with the groups, such as groups',
+  }),
+  roleMap: roleMap(),
+  subjectClaim: Type.Enum(['sub', 'oid'], {
+    type: 'string',
+    description: 'the claim that is the externalId of users in SCIM',
+  }),
+}
+
+/** `PUT /api/account/sso` */
+export const ssoConnectionRequestSchema = () =>
+  Type.Object(
+    {
+      ...ssoSettings,
+      clientSecret: Type.Optional(
+        nullable(
+          Type.String({
+            pattern: '^[ -~]{1,1024}$',
+            description:
+              'null: a public client; left out: the stored one, as long as issuer and client stay',
+          }),
+        ),
+      ),
+    },
+    { additionalProperties: false },
+  )
+
+export type SsoConnectionRequest = Static<ReturnType<typeof ssoConnectionRequestSchema>>
+
+const ssoConnection = {
+  ...ssoSettings,
+  hasSecret: Type.Boolean(),
+  callbackUrl: Type.String({
+    description: 'the redirect URI to register at the identity provider',
+  }),
+  signInUrl: Type.String({ description: 'where members sign in' }),
+  createdAt: timestamp(),
+  updatedAt: timestamp(),
+}
+
+/** `GET /api/account/sso` */
+export const ssoConnectionSchema = () =>
+  Type.Object({ connection: nullable(Type.Object(ssoConnection)) })
+
+export type SsoConnection = NonNullable<
+  Static<ReturnType<typeof ssoConnectionSchema>>['connection']
+>
+
+export const ssoConnectionResultSchema = () =>
+  Type.Object({
+    ...ssoConnection,
+    checks: Type.Array(
+      Type.Object({
+        name: Type.String(),
+        ok: Type.Boolean(),
+        detail: Type.String({ description: 'what was found, or how to fix it' }),
+      }),
+    ),
+  })
+
+export type SsoConnectionResult = Static<ReturnType<typeof ssoConnectionResultSchema>>
+
+/** `POST /sign-in/organisation` */
+export const organisationSignInQuery = () =>
+  Type.Object(
+    {
+      name: Type.String({
+        minLength: 1,
+        maxLength: 64,
+        description: 'the username of the organisation',
+      }),
+    },
+    { additionalProperties: false },
+  )

@@ -21,6 +21,8 @@ type AccountActivityType =
   | 'owner.scim_token_ended'
   /** Of an organisation, which is verified once the domain names it. */
   | 'owner.domain_set'
+  /** An identity provider was connected, or its settings changed. */
+  | 'owner.sso_connected'
   /** An account became a member of an organisation. */
   | 'owner.joined'
   /** An account is no longer a member of an organisation. */

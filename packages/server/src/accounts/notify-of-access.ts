@@ -38,6 +38,11 @@ export type NewAccess =
     }
   /** Who holds the domain can verify the organisation. */
   | { readonly type: 'owner.domain_set'; readonly domain: string }
+  | {
+      readonly type: 'owner.sso_connected'
+      /** Of the issuer. */
+      readonly host: string
+    }
 
 /**
  * Notifies an owner of new access, and records it as an activity, in the transaction of the change.

@@ -1,3 +1,4 @@
+import { openGuardedFetch } from '../http/outbound/guarded-fetch.ts'
 import type { PartDeps } from '../http/part.ts'
 import { identityRoutes } from './identity/identity-routes.ts'
 import type { OverviewDeps } from './identity/overview.ts'
@@ -13,6 +14,8 @@ import { organisationRoutes } from './organisations/organisation-routes.ts'
 import { ScimRequests } from './organisations/scim/scim-requests.ts'
 import { scimRoutes } from './organisations/scim/scim-routes.ts'
 import { scimTokenRoutes } from './organisations/scim/scim-token-routes.ts'
+import { SsoClients } from './organisations/sso/sso-clients.ts'
+import { ssoRoutes } from './organisations/sso/sso-routes.ts'
 import { accountRoutes } from './owners/account-routes.ts'
 import { apiKeyRoutes } from './owners/api-key-routes.ts'
 import type { KeyRemains } from './owners/api-keys.ts'
@@ -31,6 +34,8 @@ export function openAccounts(
     Pick<InvitationDeps, 'rateLimiter'>,
 ): OwnersPart {
   const scimRequests = new ScimRequests()
+  const guardedFetch = openGuardedFetch(deps.settings, `Countersign (+${deps.site.baseUrl})`)
+  const ssoClients = new SsoClients({ ...deps, guardedFetch })
   return {
     async routes(app) {
       await providerWebhookRoute(app, deps)
@@ -46,11 +51,13 @@ export function openAccounts(
       scimTokenRoutes(app, context)
       const mailDelivery = deps.settings.mail?.kind ?? null
       invitationRoutes(app, { ...owners, deps: { ...deps, mailDelivery } })
+      ssoRoutes(app, { ...owners, deps: { ...deps, ssoClients } })
     },
     gauges(metrics) {
       registerOrganisations(metrics, deps.db.read)
       scimRequests.register(metrics)
     },
+    close: () => guardedFetch.close(),
     jobs: {
       [EXPIRE_VERIFICATION]: expireVerification,
       [FREE_USERNAMES]: freeUsernames,

@@ -21,6 +21,7 @@ import {
   parseInteger,
   parseLoopbackHosts,
   parseMailFrom,
+  parsePrivateHosts,
   parseRateLimits,
   parseRedisUrl,
   parseReplicaUrl,
@@ -110,6 +111,8 @@ export interface Settings {
   readonly dnsResolvers: readonly string[]
   /** Development only: hosts that must resolve to loopback, with the port to use there instead of 443. */
   readonly loopbackHosts: ReadonlyMap<string, number>
+  /** Hosts of identity providers of organisations that need no public address, as `host` or `host:port`. */
+  readonly ssoPrivateHosts: ReadonlySet<string>
   /** How e-mail is sent. `development`: it is shown at /development/mail. Null: no e-mail. */
   readonly mail: MailSettings | null
 }
@@ -311,6 +314,12 @@ export function readSettings(env: Env): Settings {
       '',
       parseLoopbackHosts,
       'host:port pairs, separated by commas',
+    ),
+    ssoPrivateHosts: read(
+      'SSO_PRIVATE_HOSTS',
+      '',
+      parsePrivateHosts,
+      'hosts, with a port if it is not 443, separated by commas',
     ),
   }
   if (settings.loopbackHosts.size > 0 && !isLoopback(settings.baseUrl.hostname)) {

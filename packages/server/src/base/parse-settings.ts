@@ -103,6 +103,13 @@ export function parseLoopbackHosts(text: string): Map<string, number> | null {
   return hosts.has('') || [...hosts.values()].includes(0) ? null : hosts
 }
 
+export function parsePrivateHosts(text: string): ReadonlySet<string> | null {
+  const hosts = split(text)
+  // As URL writes them, so that they can be compared with the host of a URL.
+  const isHost = (host: string) => URL.parse(`https://${host}/`)?.host === host
+  return hosts.every(isHost) ? new Set(hosts) : null
+}
+
 export function parseCidrs(text: string): string[] | null {
   const ranges = split(text)
   const valid = ranges.every((range) => {

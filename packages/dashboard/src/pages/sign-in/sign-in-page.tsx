@@ -13,13 +13,14 @@ import { ProviderError } from '../../components/provider-error.tsx'
 import { Sheet, SheetSection } from '../../components/sheet.tsx'
 import { SignInProviders } from '../../components/sign-in-providers.tsx'
 import { useAction } from '../../components/use-action.ts'
+import { OrganisationSignIn } from './organisation-sign-in.tsx'
 import { RecoverySignIn } from './recovery-sign-in.tsx'
 import { safeReturnPath } from './return-path.ts'
 
 const route = getRouteApi('/signed-out/sign-in')
 
 export function SignInPage() {
-  const { next, failed, code, request } = route.useSearch()
+  const { next, failed, code, request, organisation } = route.useSearch()
   const session = useSuspenseQuery(sessionQuery).data
   const onSignedIn = useAfterSignIn(next)
   // Reads it once, because reading removes it from the URL.
@@ -46,6 +47,12 @@ export function SignInPage() {
             <SignInProviders providers={session.signInProviders} verb="Sign in with" />
           </SheetSection>
         )}
+        <SheetSection
+          title="Organisation"
+          lead="Use the account that your organisation gave you at its identity provider."
+        >
+          <OrganisationSignIn organisation={organisation} />
+        </SheetSection>
         <SheetSection
           title="Recovery code"
           lead="Use a recovery code if you have no passkey on this device."

@@ -30,6 +30,13 @@ export function describeAccess({
       link: '/dashboard/identity',
     }
   }
+  if (change === 'owner.sso_connected') {
+    return {
+      title: `The identity provider at ${host} was connected or changed`,
+      text: 'It signs people in to your organisation, and its groups give them roles.',
+      link: '/dashboard/members',
+    }
+  }
   const link = `/dashboard/webhooks/${webhook}`
   return change === 'owner.webhook_created'
     ? {

@@ -100,6 +100,7 @@ const LEFT: Readonly<Record<string, string>> = {
   left: 'left',
   scim: 'was deactivated in the directory of your organisation',
   no_group: 'is in no group that has a role',
+  sso_ended: 'had the role from an identity provider that is no longer connected',
   account_deleted: 'deleted their account',
   operator: 'was removed by the operator of this service',
 }
@@ -109,6 +110,7 @@ const LEFT_BY_YOU: Readonly<Record<string, string>> = {
   left: 'You left. If this was not you, end all other sessions of your account.',
   scim: 'You were deactivated in its directory.',
   no_group: 'You are in no group that has a role.',
+  sso_ended: 'The identity provider that gave you the role is no longer connected.',
   operator: 'The operator of this service removed you.',
   organisation_deleted: 'An admin deleted it.',
 }

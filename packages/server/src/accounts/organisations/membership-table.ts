@@ -14,6 +14,7 @@ export type MembershipEndReason =
   | 'left'
   | 'scim'
   | 'no_group'
+  | 'sso_ended'
   | 'account_deleted'
   | 'organisation_deleted'
   | 'operator'
@@ -49,8 +50,22 @@ export function updateRole(
     .executeTakeFirst()
 }
 
+/** The live memberships whose role the identity provider of an organisation sets. */
+export function membershipsBySso(db: Db, orgId: number): Promise<Pick<MembershipRow, 'id'>[]> {
+  return db
+    .selectFrom('memberships')
+    .select('id')
+    .where('org_id', '=', orgId)
+    .where('source', '=', 'sso')
+    .where('ended_at', 'is', null)
+    .execute()
+}
+
 /** A live membership with what decides about a request: the organisation, and whether its person is suspended. */
-export type LiveMembership = Pick<MembershipRow, 'id' | 'org_id' | 'role' | 'role_since'> & {
+export type LiveMembership = Pick<
+  MembershipRow,
+  'id' | 'org_id' | 'role' | 'role_since' | 'source'
+> & {
   readonly person_id: number
   readonly suspended_at: number | null
 }
@@ -65,6 +80,7 @@ const selectLive = prepared<{ username: string; personId: number }, LiveMembersh
       'membership.org_id',
       'membership.role',
       'membership.role_since',
+      'membership.source',
       'person.id as person_id',
       'person.suspended_at',
     ])
@@ -92,6 +108,7 @@ const selectLiveIn = prepared<{ orgId: number; personId: number }, LiveMembershi
       'membership.org_id',
       'membership.role',
       'membership.role_since',
+      'membership.source',
       'person.id as person_id',
       'person.suspended_at',
     ])
@@ -118,6 +135,7 @@ const selectLiveById = prepared<{ id: string }, LiveMembership>((db, param) =>
       'membership.org_id',
       'membership.role',
       'membership.role_since',
+      'membership.source',
       'person.id as person_id',
       'person.suspended_at',
     ])

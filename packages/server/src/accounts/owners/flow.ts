@@ -26,6 +26,7 @@ export type FlowKind =
   | 'passkey-add'
   | 'provider-sign-in'
   | 'provider-sign-up'
+  | 'organisation-sign-in'
   | 'identity'
   | typeof IDENTITY_DECIDED
 

@@ -305,9 +305,17 @@ export function callbackFailureQuery(
   providers: Providers,
   id: string,
 ): Record<string, string> {
+  return failureQuery(error, request, providers.all.some((each) => each.id === id) ? id : null)
+}
+
+/** The same for a provider that is known, or null. */
+export function failureQuery(
+  error: unknown,
+  request: FastifyRequest,
+  provider: string | null,
+): Record<string, string> {
   const { code, message, cause } = toCodedError(error)
   const outcome = { code: failureOf(error), request: request.id }
-  const provider = providers.all.some((each) => each.id === id) ? id : null
   if (provider === null) {
     // Anyone can request this path with any text, which must not fill the log.
     request.log.debug({ requestId: request.id }, message)

@@ -25,6 +25,7 @@ export const LEAST_ROLES: Readonly<Record<string, Role>> = {
   removeMember: 'viewer',
   organisationSettings: 'viewer',
   listTransfers: 'viewer',
+  linkSso: 'viewer',
 
   suspendAgent: 'responder',
   reactivateAgent: 'responder',
@@ -96,4 +97,7 @@ export const LEAST_ROLES: Readonly<Record<string, Role>> = {
   setOrganisationDomain: 'admin',
   removeOrganisationDomain: 'admin',
   checkOrganisationDomain: 'admin',
+  ssoConnection: 'admin',
+  connectSso: 'admin',
+  disconnectSso: 'admin',
 }

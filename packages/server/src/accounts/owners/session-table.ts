@@ -65,6 +65,11 @@ export async function deleteLimitedSessions(
     .execute()
 }
 
+/** Deletes all sessions that the identity provider of an organisation started. */
+export async function deleteSessionsLimitedTo(tx: Tx, orgId: number): Promise<void> {
+  await tx.db.deleteFrom('sessions').where('limited_to', '=', orgId).execute()
+}
+
 /**
  * Deletes the sessions that a passkey started, and those of the same owner that an older release has started with a passkey
  * that it did not record.

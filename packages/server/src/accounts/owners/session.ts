@@ -22,6 +22,8 @@ const DAY_MS = 24 * HOUR_MS
 export const SESSION_LIFETIME_MS = 30 * DAY_MS
 /** Sessions that are not used end after this time. */
 const SESSION_IDLE_MS = 7 * DAY_MS
+/** Sessions that the identity provider of an organisation started end after this time: it may have let the person go since. */
+const LIMITED_SESSION_LIFETIME_MS = 12 * HOUR_MS
 /** How long a sign-in counts as recent, for sensitive actions. */
 export const RECENT_MS = 10 * MINUTE_MS
 /** How long after a sign-in claim tokens can be issued: a stolen session must not certify agents for weeks. */
@@ -76,6 +78,10 @@ export interface NewSession {
   readonly isNewAccount?: true
   /** The id of the provider, if `method` is `provider`. */
   readonly provider?: string
+  /** The organisation that the session is limited to, if its identity provider started it. */
+  readonly limitedTo?: number
+  /** When the person authenticated, if that is not now. Milliseconds since the Unix epoch. */
+  readonly signedInAt?: number
 }
 
 /**
@@ -100,12 +106,13 @@ export async function startSession(
     owner_id: owner.id,
     method: owner.method,
     browser: owner.browser.userAgent.slice(0, 256),
-    signed_in_at: at,
+    signed_in_at: owner.signedInAt ?? at,
     last_seen_at: at,
-    expires_at: at + SESSION_LIFETIME_MS,
+    expires_at:
+      at + (owner.limitedTo === undefined ? SESSION_LIFETIME_MS : LIMITED_SESSION_LIFETIME_MS),
     passkey_id: owner.passkeyId ?? null,
     provider: owner.provider ?? null,
-    limited_to: null,
+    limited_to: owner.limitedTo ?? null,
   })
   await recordSignIn(tx, owner, at)
   if (!owner.isNewAccount) await notifyOfSignIn(tx, id, owner, at)

@@ -134,6 +134,11 @@ export async function deleteSignInIdentity(
   return deleted.length > 0
 }
 
+/** Deletes all links to accounts at a provider. */
+export async function deleteSignInIdentitiesOf(tx: Tx, provider: string): Promise<void> {
+  await tx.db.deleteFrom('sign_in_identities').where('provider', '=', provider).execute()
+}
+
 /** Deletes an owner's recovery codes and inserts new ones. */
 export async function replaceRecoveryCodes(
   tx: Tx,

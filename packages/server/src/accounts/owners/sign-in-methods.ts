@@ -20,7 +20,9 @@ import {
 export async function assertSignInMethodLeft(tx: Tx, ownerId: number): Promise<void> {
   const passkeys = await passkeysOfOwner(tx.db, ownerId)
   if (passkeys.length > 0) return
-  if ((await signInIdentitiesOfOwner(tx.db, ownerId)).length > 0) return
+  const identities = await signInIdentitiesOfOwner(tx.db, ownerId)
+  // An organisation's identity provider does not open the account itself.
+  if (identities.some(({ provider }) => !provider.startsWith('sso:'))) return
   throw new CodedError(
     'VALIDATION_ERROR',
     'This is your last sign-in method. Add another passkey first.',

@@ -23,7 +23,8 @@ export async function checkOidc(
   ]
 }
 
-async function attempt(name: string, work: () => Promise<string>): Promise<ProviderCheck> {
+/** Runs one check. @param work returns the finding, and throws if it is bad */
+export async function attempt(name: string, work: () => Promise<string>): Promise<ProviderCheck> {
   try {
     return { name, ok: true, detail: await work() }
   } catch (error) {
@@ -67,7 +68,7 @@ async function checkAcr({ accepted, acrValues, acrClaim }: OidcProfile, discover
 }
 
 /** Redeems an invalid code: the error shows whether the provider accepted the client's authentication. */
-async function checkClientAuthentication(discovery: OidcDiscovery): Promise<string> {
+export async function checkClientAuthentication(discovery: OidcDiscovery): Promise<string> {
   const config = await discovery.get()
   try {
     await genericGrantRequest(config, 'authorization_code', {

@@ -7,6 +7,8 @@ import {
   ClientSecretBasic,
   ClientSecretPost,
   type Configuration,
+  type CustomFetch,
+  customFetch,
   discovery,
   enableNonRepudiationChecks,
   modifyAssertion,
@@ -31,14 +33,22 @@ export class OidcDiscovery {
   readonly #profile: OidcProfile
   readonly #auth: ClientAuth
   readonly #now: () => number
+  readonly #fetch: CustomFetch | null
   #cached: { readonly config: Promise<Configuration>; readonly at: number } | null = null
   /** The last metadata fetched, which may be out of date. */
   known: Configuration | null = null
 
-  constructor(profile: OidcProfile, auth: ClientAuth, now: () => number) {
+  /** @param fetch sends all requests to the provider; null: the global one */
+  constructor(
+    profile: OidcProfile,
+    auth: ClientAuth,
+    now: () => number,
+    fetch: CustomFetch | null = null,
+  ) {
     this.#profile = profile
     this.#auth = auth
     this.#now = now
+    this.#fetch = fetch
   }
 
   /** @throws ProviderFailure, which is not cached */
@@ -65,6 +75,7 @@ export class OidcDiscovery {
       const config = await discovery(url, clientId, metadata, this.#auth, {
         execute,
         timeout: TIMEOUT_SECONDS,
+        ...(this.#fetch !== null && { [customFetch]: this.#fetch }),
       })
       this.known = config
       return config

@@ -4,6 +4,7 @@ import {
   ResponseBodyError,
   WWWAuthenticateChallengeError,
 } from 'openid-client'
+import { ProofAbsent, Unreachable } from '../../http/outbound/perspective.ts'
 import { ProviderFailure, ProviderRefusal } from './provider.ts'
 
 /** Error codes of the authorization endpoint that mean that the user, or the provider on their behalf, declined. */
@@ -58,12 +59,19 @@ export function toCompletionError(label: string, error: unknown): Error {
 }
 
 function isProviderFault(error: unknown): boolean {
-  if (error instanceof ClientError) return PROVIDER_FAULTS.includes(error.code ?? '')
+  if (error instanceof ClientError) {
+    return PROVIDER_FAULTS.includes(error.code ?? '') || isOutbound(error.cause)
+  }
   return (
     error instanceof ResponseBodyError ||
     error instanceof WWWAuthenticateChallengeError ||
     error instanceof TypeError
   )
+}
+
+/** Whether a guarded request got no response. */
+function isOutbound(error: unknown): error is Unreachable | ProofAbsent {
+  return error instanceof Unreachable || error instanceof ProofAbsent
 }
 
 /** Describes an error by codes and the libraries' fixed messages. Nothing from the network, except error codes. */
@@ -73,6 +81,7 @@ export function describeError(error: unknown): string {
   }
   if (error instanceof WWWAuthenticateChallengeError) return `it answers with ${error.status}`
   if (!(error instanceof Error)) return 'an unknown error'
+  if (isOutbound(error.cause)) return error.cause.message
   const { cause } = error as { cause?: { code?: unknown; message?: unknown } }
   const innermost = error instanceof ClientError ? cause?.message : cause?.code
   return [error.message, innermost].filter((each) => typeof each === 'string').join(': ')

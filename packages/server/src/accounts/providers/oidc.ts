@@ -35,7 +35,7 @@ import {
 import { validityMs } from './settings-fields.ts'
 
 /** Stored in the flow while the browser is at the provider. */
-interface OidcState {
+export interface OidcState {
   readonly state: string
   readonly nonce: string
   readonly verifier: string
@@ -72,14 +72,15 @@ export async function oidcProvider(
     validForMs: validityMs(profile.validForDays),
     signIn: profile.signIn ?? false,
     selfService: true,
-    begin: (context) => begin(profile, discovery, context),
+    begin: (context) => beginOidc(profile, discovery, context),
     complete: (context, input, state) =>
       complete(profile, discovery, context, input, state as OidcState, now),
     check: () => checkOidc(profile, discovery),
   }
 }
 
-async function begin(
+/** Begins an authorization, to which `redeemCode` is the end. @throws ProviderFailure */
+export async function beginOidc(
   profile: OidcProfile,
   discovery: OidcDiscovery,
   context: BeginContext,
@@ -142,29 +143,45 @@ async function buildAuthorization(
   }
 }
 
+/**
+ * Redeems the code of a callback and verifies the ID token.
+ * @param maxAge the seconds since the person authenticated that are accepted; undefined: any
+ * @throws errors of openid-client, for `toCompletionError`
+ */
+export async function redeemCode(
+  config: Configuration,
+  callbackUrl: string,
+  { url }: CompletionInput,
+  state: OidcState,
+  maxAge?: number,
+): Promise<{ readonly claims: IDToken; readonly accessToken: string }> {
+  const callback = new URL(callbackUrl)
+  callback.search = url?.search ?? ''
+  const tokens = await authorizationCodeGrant(config, callback, {
+    expectedState: state.state,
+    expectedNonce: state.nonce,
+    pkceCodeVerifier: state.verifier,
+    idTokenExpected: true,
+    ...(maxAge !== undefined && { maxAge }),
+  })
+  return { claims: tokens.claims() as IDToken, accessToken: tokens.access_token }
+}
+
 async function complete(
   profile: OidcProfile,
   discovery: OidcDiscovery,
   { callbackUrl, withName = false }: BeginContext,
-  { url }: CompletionInput,
+  input: CompletionInput,
   state: OidcState,
   now: () => number,
 ): Promise<VerificationResult> {
   const config = await discovery.get()
-  const callback = new URL(callbackUrl)
-  callback.search = url?.search ?? ''
   try {
-    const tokens = await authorizationCodeGrant(config, callback, {
-      expectedState: state.state,
-      expectedNonce: state.nonce,
-      pkceCodeVerifier: state.verifier,
-      idTokenExpected: true,
-      ...(profile.maxAge !== undefined && { maxAge: profile.maxAge }),
-    })
-    const claims = tokens.claims() as IDToken
+    const redeemed = await redeemCode(config, callbackUrl, input, state, profile.maxAge)
+    const { claims, accessToken } = redeemed
     const assurance = checkAcr(profile, claims)
-    await checkCoreIdentity(profile, config, tokens.access_token, claims, now)
-    const read = (claim: string) => readClaim(claim, config, tokens.access_token, claims)
+    await checkCoreIdentity(profile, config, accessToken, claims, now)
+    const read = (claim: string) => readClaim(claim, config, accessToken, claims)
     const name = withName ? await read(profile.nameClaim ?? '') : null
     return {
       subject: await subjectOf(profile, claims.sub, read),

@@ -97,6 +97,7 @@ const LIMITS_BY_OPERATION: Readonly<Record<string, readonly RateLimit[]>> = {
   passkeySignInOptions: [signIns],
   signInWithPasskey: [signIns],
   beginProviderSignIn: [signIns],
+  beginOrganisationSignIn: [signIns],
   signInByLink: [signIns],
   signInByRecoveryCode: [signIns, LIMITS.recoveryCodes],
   signUpOptions: [signUps],

@@ -74,5 +74,5 @@ export function limiterNameOf(route: RouteInfo): LimiterName | null {
   if (own !== undefined) return own
   if (method === 'GET') return 'reads'
   if (isCheckPage(route)) return 'verifications'
-  return /^\/api\/sign-(in|up)(\/|$)/.test(url) ? 'sign-ins' : 'changes'
+  return /^(\/api)?\/sign-(in|up)(\/|$)/.test(url) ? 'sign-ins' : 'changes'
 }

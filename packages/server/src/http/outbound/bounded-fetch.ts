@@ -1,9 +1,16 @@
 /** The largest response body that is read. */
 const MAX_RESPONSE_BYTES = 64 * 1024
 
-/** A response body has more than 64 KiB. */
+/** A response body is larger than its limit. */
 export class ResponseTooLargeError extends Error {
   override readonly name = 'ResponseTooLargeError'
+  /** Bytes. */
+  readonly limit: number
+
+  constructor(limit: number) {
+    super()
+    this.limit = limit
+  }
 }
 
 /**
@@ -12,12 +19,13 @@ export class ResponseTooLargeError extends Error {
  */
 export async function readBounded(
   body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  limit = MAX_RESPONSE_BYTES,
 ): Promise<Uint8Array> {
   const chunks: Uint8Array[] = []
   let size = 0
   for await (const chunk of body) {
     size += chunk.length
-    if (size > MAX_RESPONSE_BYTES) throw new ResponseTooLargeError()
+    if (size > limit) throw new ResponseTooLargeError(limit)
     chunks.push(chunk)
   }
   return Buffer.concat(chunks)

@@ -144,7 +144,9 @@ const REASONS: Readonly<Record<string, string>> = {
 
 /** @throws the error itself if it is not an error of the network */
 function describe(error: unknown, host: string): string {
-  if (error instanceof ResponseTooLargeError) return `${host} answers with more than 64 KiB.`
+  if (error instanceof ResponseTooLargeError) {
+    return `${host} answers with more than ${error.limit / 1024} KiB.`
+  }
   const { name, code } = error as { name?: unknown; code?: unknown }
   if (name === 'TimeoutError') return `${host} does not answer in time.`
   if (name === 'AbortError') return `The request to ${host} was cancelled.`

@@ -89,10 +89,16 @@ function connectToOneOf(
 }
 
 /** Verifies certificates even if NODE_TLS_REJECT_UNAUTHORIZED is 0. */
-function upgradeToTls(socket: Socket, host: string, signal: AbortSignal): Promise<TLSSocket> {
+export function upgradeToTls(
+  socket: Socket,
+  host: string,
+  signal: AbortSignal,
+): Promise<TLSSocket> {
   const secured = connectTls({
     socket,
-    servername: host,
+    host,
+    // RFC 6066 allows no address here.
+    servername: isIP(host) === 0 ? host : '',
     ALPNProtocols: ['http/1.1'],
     rejectUnauthorized: true,
     minVersion: 'TLSv1.2',

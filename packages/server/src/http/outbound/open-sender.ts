@@ -142,7 +142,7 @@ export function transportOf(url: URL, baseUrl: URL): 'plain' | 'tls' {
 }
 
 /** The answer of the first DNS server that has one. */
-async function firstAnswer(clients: readonly DnsClient[], host: string) {
+export async function firstAnswer(clients: readonly DnsClient[], host: string) {
   let failure: unknown = new Unreachable(`${host}: no DNS server is configured.`)
   for (const client of clients) {
     try {

@@ -155,7 +155,7 @@ test('the identification header is required, and callbacks describe their redire
   const callbacks = operations.filter(({ responses }) => '303' in responses)
   assert.deepEqual(
     callbacks.map(({ operationId }) => operationId),
-    ['signInCallback', 'identityCallback'],
+    ['signInCallback', 'identityCallback', 'organisationSignInCallback'],
   )
   for (const { parameters, responses, security } of callbacks) {
     const { headers } = responses['303'] as { headers?: { Location?: { required?: boolean } } }

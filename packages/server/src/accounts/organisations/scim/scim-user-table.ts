@@ -50,6 +50,25 @@ export function scimUserById(db: Db, orgId: number, id: string): Promise<ScimUse
     .executeTakeFirst()
 }
 
+/** The user of an organisation's directory with an external id. */
+export function scimUserByExternalId(
+  db: Db,
+  orgId: number,
+  externalId: string,
+): Promise<ScimUserRow | undefined> {
+  return db
+    .selectFrom('scim_users')
+    .selectAll()
+    .where('org_id', '=', orgId)
+    .where('external_id', '=', externalId)
+    .executeTakeFirst()
+}
+
+/** Ends the link of a user to an account. */
+export async function unlinkScimUser(tx: Tx, id: string): Promise<void> {
+  await tx.db.updateTable('scim_users').set({ person_id: null }).where('id', '=', id).execute()
+}
+
 /**
  * Links the account of a person to an active user, which ends their membership when the user is deactivated.
  * @returns false, without a change, if the user is inactive or linked to another account

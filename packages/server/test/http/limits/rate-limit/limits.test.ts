@@ -34,6 +34,7 @@ test('without the preview the endpoints of the contract have no limits, and no h
   assert.deepEqual(limited.toSorted(), [
     ...[
       'allowDelegation',
+      'beginOrganisationSignIn',
       'beginProviderSignIn',
       'changeScimUser',
       'createDelegationGroup',
