@@ -138,8 +138,12 @@ test('the server, its wiring and all sources stay below their bars', () => {
     breaches(files(most + 1)).join(),
     new RegExp(`${most + 1} files with ${most + 1} lines, more than ${most} or \\d+`),
   )
-  const wiring = { [`${SRC}/service/a.ts`]: lines(400), [`${SRC}/service/b.ts`]: lines(341) }
-  assert.match(breaches(wiring).join(), /2 files with 741 lines/)
+  const ofWiring = (BARS[1]?.mostLines ?? 0) + 1
+  const wiring = {
+    [`${SRC}/service/a.ts`]: lines(400),
+    [`${SRC}/service/b.ts`]: lines(ofWiring - 400),
+  }
+  assert.match(breaches(wiring).join(), new RegExp(`2 files with ${ofWiring} lines`))
 })
 
 function run(root: string): { status: number | null; stdout: string } {

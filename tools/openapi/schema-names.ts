@@ -31,4 +31,5 @@ export const SCHEMA_NAMES: Readonly<Record<string, string>> = {
   Renouncing: 'KeyRenouncing',
   EndDelegationGroup: 'DelegationGroupEnded',
   CreateOrganisation: 'OrganisationRole',
+  ChangeMember: 'EndedAccess',
 }
