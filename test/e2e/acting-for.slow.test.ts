@@ -159,7 +159,7 @@ const CONTROLS: readonly (readonly [path: string, name: RegExp, least: Role])[] 
   ['agents/DID/keys', /^Report as stolen …: key 1$/, 'responder'],
   ['agents/DID/keys', /^Recover the lost key …$/, 'manager'],
   ['agents/DID/delegation', /^Save$/, 'manager'],
-  ['identity', /^Verify with Development, low assurance$/, 'admin'],
+  ['identity', /^Verify with Development, organisation$/, 'admin'],
   ['identity', /^Remove the verification by In person$/, 'admin'],
   ['grant-issuers', /^Create a grant issuer$/, 'manager'],
   ['account', /^Save profile$/, 'admin'],

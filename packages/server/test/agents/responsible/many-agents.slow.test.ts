@@ -55,7 +55,8 @@ async function addAgents(
 function writtenColumns(db: Database) {
   return db.read
     .selectFrom('agents')
-    .select((eb) => [eb.fn.sum('version').as('versions'), eb.fn.sum('updated_at').as('times')])
+    .select((eb) => [eb.fn.max('version').as('version'), eb.fn.max('updated_at').as('updated')])
+    .select((eb) => eb.fn.max('status_changed_at').as('statuses'))
     .select((eb) => eb.fn.count('responsible').as('responsible'))
     .executeTakeFirstOrThrow()
 }
