@@ -92,7 +92,6 @@ class AgentCache:
                 data,
                 key_age_seconds=_age_of(agent["keyChangedAt"]),
                 owner_age_seconds=_age_of(agent["ownerChangedAt"]) if "ownerChangedAt" in agent else None,
-                owner_age_seconds=_age_of(agent["ownerChangedAt"]) if "ownerChangedAt" in agent else None,
                 public_key=base64.b64decode(agent["publicKey"], validate=True),
                 keyid=agent["keyThumbprint"],
                 key_sequence=int(agent["keySequence"]),

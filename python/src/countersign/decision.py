@@ -32,8 +32,6 @@ class AgentData:
     identity_method: Optional[str]
     grade: Optional[str] = None
     key_age_seconds: Optional[float] = None
-    #: Since it was transferred to its owner; ``None`` if it never was.
-    owner_age_seconds: Optional[float] = 0
     #: Since it was transferred to its owner; ``None`` if it never was. 0 also if that is not known.
     owner_age_seconds: Optional[float] = 0
     public_key: Optional[bytes] = None
@@ -381,14 +379,6 @@ def _decide_for_agent(
         minimum_age = _number_text(rules.minimum_key_age_seconds)
         message = f"The key of this agent is {key_age} seconds old. This site requires {minimum_age}."
         return refuse(403, "key-too-young", message)
-    if agent.owner_age_seconds is not None:
-        owner_age = max(0, int(agent.owner_age_seconds))
-        if owner_age < rules.minimum_owner_age_seconds:
-            minimum_age = _number_text(rules.minimum_owner_age_seconds)
-            message = (
-                f"This agent was transferred to its owner {owner_age} seconds ago. This site requires {minimum_age}."
-            )
-            return refuse(403, "owner-too-new", message)
     if agent.owner_age_seconds is not None:
         owner_age = max(0, int(agent.owner_age_seconds))
         if owner_age < rules.minimum_owner_age_seconds:

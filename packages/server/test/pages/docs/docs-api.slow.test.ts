@@ -143,7 +143,7 @@ test(
       return (await ask(service, '/api/v1/feed/latest')).status === 200
     })
     const dir = tempDir(t)
-    const shell = shellInCheckout(dir, { API_KEY: 'unknown' })
+    const shell = shellInCheckout(dir, { API_KEY: 'unknown', SCIM_TOKEN: 'unknown' })
     t.after(() => shell.close())
     writeFileSync(join(dir, 'cookies.txt'), '')
     writeFileSync(join(dir, 'picture.png'), 'no picture')
