@@ -6,19 +6,21 @@ import {
   lazyRouteComponent,
   redirect,
 } from '@tanstack/react-router'
-import { dashboardOf, loadPage, organisation, signInPath } from './api/acting-for.ts'
-import { sessionQuery } from './api/queries.ts'
+import { dashboardOf, organisation } from './api/acting-for.ts'
 import { ErrorPage, RootErrorPage } from './layout/error-page.tsx'
 import { NotFoundPage } from './layout/not-found-page.tsx'
 import { PagePlaceholder } from './layout/page-placeholder.tsx'
 import { SignedInLayout } from './layout/signed-in-layout.tsx'
 import { SignedOutLayout } from './layout/signed-out-layout.tsx'
 import {
+  loadForVisitor,
   requireOrganisation,
   requirePerson,
   requireRole,
   requireRoleForTab,
+  requireSession,
 } from './route-guards.ts'
+import { stringParams } from './string-params.ts'
 
 interface Context {
   readonly queries: QueryClient
@@ -26,28 +28,12 @@ interface Context {
 
 const root = createRootRouteWithContext<Context>()()
 
-/** Validates search parameters: keeps the named ones as strings and ignores all others. */
-function stringParams<K extends string>(...keys: readonly K[]) {
-  return (search: Record<string, unknown>): { [key in K]?: string } => {
-    const params: { [key in K]?: string } = {}
-    for (const key of keys) {
-      const value = search[key]
-      if (value !== undefined && value !== null) params[key] = String(value)
-    }
-    return params
-  }
-}
-
 const signedOut = createRoute({
   getParentRoute: () => root,
   id: 'signed-out',
   component: SignedOutLayout,
   errorComponent: RootErrorPage,
-  beforeLoad: async ({ context, location }) => {
-    // Only persons sign in.
-    if (organisation !== null) await loadPage(dashboardOf(null) + location.href)
-    await context.queries.ensureQueryData(sessionQuery)
-  },
+  beforeLoad: loadForVisitor,
 })
 
 const signIn = createRoute({
@@ -64,21 +50,12 @@ const signUp = createRoute({
   component: lazyRouteComponent(() => import('./pages/sign-in/sign-up-page.tsx'), 'SignUpPage'),
 })
 
-/** Redirects to the sign-in page if nobody is signed in, and those whom an organisation signed in to its pages. */
 const signedIn = createRoute({
   getParentRoute: () => root,
   id: 'signed-in',
   component: SignedInLayout,
   errorComponent: RootErrorPage,
-  beforeLoad: async ({ context, location }) => {
-    const { owner, actingFor } = await context.queries.ensureQueryData(sessionQuery)
-    if (actingFor !== null && organisation === null) {
-      await loadPage(dashboardOf(actingFor) + location.href)
-    }
-    if (owner !== null) return
-    if (organisation !== null) await loadPage(signInPath(location.publicHref))
-    throw redirect({ to: '/sign-in', search: { next: location.publicHref } })
-  },
+  beforeLoad: requireSession,
 })
 
 const home = createRoute({
@@ -92,7 +69,7 @@ const home = createRoute({
 const agents = createRoute({
   getParentRoute: () => signedIn,
   path: '/agents',
-  validateSearch: stringParams('search', 'status', 'grade', 'sort'),
+  validateSearch: stringParams('search', 'status', 'grade', 'responsible', 'sort'),
   component: lazyRouteComponent(() => import('./pages/agents/agents-page.tsx'), 'AgentsPage'),
 })
 
@@ -215,6 +192,16 @@ const accountSecurity = createRoute({
   component: lazyRouteComponent(() => import('./pages/account/security-tab.tsx'), 'SecurityTab'),
 })
 
+const accountSignIn = createRoute({
+  getParentRoute: () => account,
+  path: 'sign-in',
+  loader: requireOrganisation('viewer'),
+  component: lazyRouteComponent(
+    () => import('./pages/organisation-sign-in/sign-in-tab.tsx'),
+    'SignInTab',
+  ),
+})
+
 const accountNotifications = createRoute({
   getParentRoute: () => account,
   path: 'notifications',
@@ -273,6 +260,22 @@ const grantIssuers = createRoute({
     () => import('./pages/grant-issuers/grant-issuers-page.tsx'),
     'GrantIssuersPage',
   ),
+})
+
+const transfers = createRoute({
+  getParentRoute: () => signedIn,
+  path: '/transfers',
+  component: lazyRouteComponent(
+    () => import('./pages/transfers/transfers-page.tsx'),
+    'TransfersPage',
+  ),
+})
+
+const offer = createRoute({
+  getParentRoute: () => signedIn,
+  path: '/transfers/new',
+  loader: requireRole('admin'),
+  component: lazyRouteComponent(() => import('./pages/transfers/offer-page.tsx'), 'OfferPage'),
 })
 
 const members = createRoute({
@@ -351,6 +354,7 @@ const tree = root.addChildren([
     account.addChildren([
       accountProfile,
       accountSecurity,
+      accountSignIn,
       accountNotifications,
       accountDevelopers,
       accountData,
@@ -359,6 +363,8 @@ const tree = root.addChildren([
     webhooks,
     webhook,
     grantIssuers,
+    transfers,
+    offer,
     members.addChildren([membersList, membersInvited, membersActions]),
     newOrganisation,
     invitations,

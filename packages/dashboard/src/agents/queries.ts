@@ -16,7 +16,10 @@ import { get } from '../api/client.ts'
 export const AGENTS_KEY = ['agents'] as const
 const LISTS_KEY = [...AGENTS_KEY, 'list'] as const
 
-export type AgentsFilter = Pick<OwnerAgentsQuery, 'search' | 'status' | 'grade' | 'sort'>
+export type AgentsFilter = Pick<
+  OwnerAgentsQuery,
+  'search' | 'status' | 'grade' | 'responsible' | 'sort'
+>
 
 const BEGINNING = null as string | null
 

@@ -7,6 +7,7 @@ import {
   type Tier,
 } from '@countersign/protocol'
 import { useQuery } from '@tanstack/react-query'
+import { evidenceOf } from '../agents/grade-with-owner.ts'
 import { identityQuery } from '../api/queries.ts'
 import { channelsQuery } from './queries.ts'
 
@@ -28,14 +29,7 @@ export function useProjectedGrade(did: string, { status }: OwnerAgent): Projecte
   const channels = useQuery(channelsQuery(did)).data?.channels
   if (identity === undefined || channels === undefined) return null
 
-  const verifications = identity.verifications.map(
-    ({ provider, assurance, verifiedAt, expiresAt }) => ({
-      provider,
-      assurance,
-      verifiedAt: Date.parse(verifiedAt),
-      expiresAt: expiresAt === null ? null : Date.parse(expiresAt),
-    }),
-  )
+  const verifications = evidenceOf(identity)
   const gradeWith = (channels: readonly ChannelEvidence[]) =>
     gradeOf({ status, verifications, channels, now: Date.now() }).grade
   const proven = channels.filter(({ state }) => state === 'verified')

@@ -1,4 +1,10 @@
-import type { Invitations, MemberActions, Members, OwnInvitations } from '@countersign/protocol'
+import type {
+  Invitations,
+  MemberActions,
+  Members,
+  OrganisationSettings,
+  OwnInvitations,
+} from '@countersign/protocol'
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
 import { get } from '../api/client.ts'
 
@@ -34,4 +40,12 @@ export const actionsQuery = infiniteQueryOptions({
   },
   initialPageParam: BEGINNING,
   getNextPageParam: ({ next }) => next,
+})
+
+export const SETTINGS_PATH = '/api/account/organisation'
+
+/** The settings of the organisation. */
+export const settingsQuery = queryOptions({
+  queryKey: ['organisation-settings'],
+  queryFn: ({ signal }) => get<OrganisationSettings>(SETTINGS_PATH, signal),
 })

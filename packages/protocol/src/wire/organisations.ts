@@ -315,7 +315,8 @@ const roleMap = () =>
     { maxProperties: 200, description: 'roles by the exact id of a group; the highest counts' },
   )
 
-const ssoSettings = {
+/** A function, as all schemas are: bundlers leave out what is not called, and TypeBox with it. */
+const ssoSettings = () => ({
   issuer: issuer(),
   clientId: Type.String({ pattern: '^[!-~]{1,512}$', description: 'a client id' }),
   groupClaim: Type.String({
@@ -327,13 +328,13 @@ const ssoSettings = {
     type: 'string',
     description: 'the claim that is the externalId of users in SCIM',
   }),
-}
+})
 
 /** `PUT /api/account/sso` */
 export const ssoConnectionRequestSchema = () =>
   Type.Object(
     {
-      ...ssoSettings,
+      ...ssoSettings(),
       clientSecret: Type.Optional(
         nullable(
           Type.String({
@@ -349,8 +350,8 @@ export const ssoConnectionRequestSchema = () =>
 
 export type SsoConnectionRequest = Static<ReturnType<typeof ssoConnectionRequestSchema>>
 
-const ssoConnection = {
-  ...ssoSettings,
+const ssoConnection = () => ({
+  ...ssoSettings(),
   hasSecret: Type.Boolean(),
   callbackUrl: Type.String({
     description: 'the redirect URI to register at the identity provider',
@@ -358,11 +359,11 @@ const ssoConnection = {
   signInUrl: Type.String({ description: 'where members sign in' }),
   createdAt: timestamp(),
   updatedAt: timestamp(),
-}
+})
 
 /** `GET /api/account/sso` */
 export const ssoConnectionSchema = () =>
-  Type.Object({ connection: nullable(Type.Object(ssoConnection)) })
+  Type.Object({ connection: nullable(Type.Object(ssoConnection())) })
 
 export type SsoConnection = NonNullable<
   Static<ReturnType<typeof ssoConnectionSchema>>['connection']
@@ -370,7 +371,7 @@ export type SsoConnection = NonNullable<
 
 export const ssoConnectionResultSchema = () =>
   Type.Object({
-    ...ssoConnection,
+    ...ssoConnection(),
     checks: Type.Array(
       Type.Object({
         name: Type.String(),

@@ -42,6 +42,10 @@ export const ownerAgentSchema = (naming: Naming) =>
       }),
       updatedAt: timestamp(),
       maxDelegationDepth: maxDelegationDepth(),
+      ownerChangedAt: nullable({
+        ...timestamp(),
+        description: 'when the agent last moved to another owner; null: never',
+      }),
       hasAvatar: Type.Boolean({ description: 'false: the picture is generated from the DID' }),
       profile: Type.Object(
         {

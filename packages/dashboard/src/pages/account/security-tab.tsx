@@ -27,6 +27,9 @@ export function SecurityTab() {
 
 const route = getRouteApi('/signed-in/account/security')
 
+/** In place of a provider: the identity provider of an organisation. */
+const OF_ORGANISATION = 'organisation'
+
 /** The result of linking a provider, from the URL. */
 function LinkOutcome({ account }: { readonly account: Account }) {
   const { linked, failed, code, request } = route.useSearch()
@@ -35,10 +38,24 @@ function LinkOutcome({ account }: { readonly account: Account }) {
       <ProviderError
         what="The account was not linked."
         cancelled="Linking was cancelled. Nothing has changed."
-        provider={account.signInProviders.find(({ id }) => id === failed)?.label}
+        provider={
+          failed === OF_ORGANISATION
+            ? 'your organisation'
+            : account.signInProviders.find(({ id }) => id === failed)?.label
+        }
         code={code}
         request={request}
       />
+    )
+  }
+  if (linked === OF_ORGANISATION) {
+    return (
+      <div role="status">
+        <Note tone="good">
+          Your identity at your organisation is linked. If you sign in there, you act for the
+          organisation with this account.
+        </Note>
+      </div>
     )
   }
   const provider = account.signInProviders.find(({ id }) => id === linked)

@@ -12,6 +12,7 @@ import { Page } from '../../components/page.tsx'
 import { Skeleton } from '../../components/skeleton.tsx'
 import { TabContent, TabLinks } from '../../components/tab-links.tsx'
 import { AGENT_TABS, AgentContext } from './agent-tabs.ts'
+import { OwnerChangedNote } from './owner-changed-note.tsx'
 
 const route = getRouteApi('/signed-in/agents/$did')
 
@@ -49,6 +50,7 @@ function LoadedAgent({ did, agent }: { readonly did: string; readonly agent: Own
     >
       <StatusBanner status={agent.status} />
       {tab !== 'Keys' && <RecoveryNote did={did} />}
+      <OwnerChangedNote did={did} agent={agent} />
       <TabLinks label="Agent" tabs={tabs} params={{ did }} />
       <TabContent tab={tab}>
         <AgentContext value={{ did, agent }}>

@@ -1,8 +1,12 @@
+import { OWNER_LOST } from '@countersign/protocol'
 import { StatusMark } from '@countersign/ui'
 import { Link } from '@tanstack/react-router'
 import { useRef, useState } from 'react'
-import { Button } from '../../components/button.tsx'
+import { useService } from '../../agents/use-service.ts'
+import { useMay } from '../../api/use-may.ts'
+import { Button, buttonClass } from '../../components/button.tsx'
 import { Section } from '../../components/page.tsx'
+import { offeredAgent } from '../transfers/offered-agent.ts'
 import { useAgent } from './agent-tabs.ts'
 import { type StatusChange, StatusDialog } from './status-dialog.tsx'
 import { StatusText } from './status-text.tsx'
@@ -10,6 +14,8 @@ import { StatusText } from './status-text.tsx'
 /** Suspends, reactivates and revokes the agent. */
 export function DangerTab() {
   const { did, agent } = useAgent()
+  const service = useService()
+  const may = useMay()
   const [change, setChange] = useState<StatusChange>('suspend')
   const [open, setOpen] = useState(false)
   const statusText = useRef<HTMLDivElement>(null)
@@ -19,7 +25,8 @@ export function DangerTab() {
     setChange(nextChange)
     setOpen(true)
   }
-  const { status, statusSetBy } = agent
+  const { status, statusSetBy, statusReason } = agent
+  const mayEnd = statusSetBy === 'owner' || statusReason === OWNER_LOST
 
   return (
     <div className="flex max-w-3xl flex-col gap-8">
@@ -32,7 +39,7 @@ export function DangerTab() {
         >
           <StatusText agent={agent} />
         </div>
-        {status === 'suspended' && statusSetBy === 'owner' && (
+        {status === 'suspended' && mayEnd && (
           <Button variant="primary" className="self-start" onClick={() => openDialog('reactivate')}>
             Reactivate …
           </Button>
@@ -46,6 +53,20 @@ export function DangerTab() {
           <Button className="self-start" onClick={() => openDialog('suspend')}>
             Suspend …
           </Button>
+        </Section>
+      )}
+      {status !== 'revoked' && may('admin') && (
+        <Section
+          title="Transfer the agent"
+          lead="Give it to another person or organisation. It keeps its DID and its key."
+        >
+          <Link
+            to="/transfers/new"
+            state={{ offer: [offeredAgent(service, agent)] }}
+            className={`self-start ${buttonClass()}`}
+          >
+            Transfer …
+          </Link>
         </Section>
       )}
       {status !== 'revoked' && (

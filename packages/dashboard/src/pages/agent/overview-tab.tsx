@@ -2,6 +2,7 @@ import type { OwnerAgent } from '@countersign/protocol'
 import { StatusMark } from '@countersign/ui'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
+import { organisation } from '../../api/acting-for.ts'
 import { useMay } from '../../api/use-may.ts'
 import { buttonClass } from '../../components/button.tsx'
 import { CopyField } from '../../components/copy-field.tsx'
@@ -10,6 +11,7 @@ import { Section } from '../../components/page.tsx'
 import { useAgent } from './agent-tabs.ts'
 import { BesideCard } from './beside-card.tsx'
 import { GradeSection } from './grade-section.tsx'
+import { ResponsibleSection } from './responsible-section.tsx'
 import { StatusText } from './status-text.tsx'
 
 export function OverviewTab() {
@@ -32,6 +34,7 @@ export function OverviewTab() {
         )}
       </Section>
       <GradeSection did={did} agent={agent} />
+      {organisation !== null && <ResponsibleSection did={did} agent={agent} />}
       <Identifiers did={did} agent={agent} />
     </BesideCard>
   )

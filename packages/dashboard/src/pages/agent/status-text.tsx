@@ -1,6 +1,7 @@
 import {
   KEY_COMPROMISED,
   KEY_UNKNOWN_AFTER_RESTORE,
+  OWNER_LOST,
   type OwnerAgent,
   RENOUNCED_BY_AGENT,
 } from '@countersign/protocol'
@@ -17,6 +18,7 @@ const SERVICE_CAUSES: Readonly<Record<string, string>> = {
   [RENOUNCED_BY_AGENT]: '72 hours after it renounced its certificate',
   [KEY_UNKNOWN_AFTER_RESTORE]:
     'because its key was lost when the service was restored from a backup',
+  [OWNER_LOST]: 'because nobody was responsible for it',
 }
 
 /** Explains the agent's status: since when, set by whom, and why. */
@@ -46,7 +48,9 @@ export function StatusText({ agent }: { readonly agent: OwnerAgent }): ReactNode
     return (
       <p>
         Suspended{since} Lookups and challenges answer “verified: false” until the suspension ends.
-        {statusSetBy === 'service' && (
+        {statusReason === OWNER_LOST &&
+          ' Make a member responsible for the agent, then reactivate it.'}
+        {statusSetBy === 'service' && statusReason !== OWNER_LOST && (
           <>
             {' '}
             You cannot reactivate the agent with this key.{' '}

@@ -5,6 +5,7 @@ import { Link } from '@tanstack/react-router'
 import { AgentPicture } from '../../agents/agent-picture.tsx'
 import { didOf, nameOf } from '../../agents/did.ts'
 import { useService } from '../../agents/use-service.ts'
+import { organisation } from '../../api/acting-for.ts'
 import { sessionQuery } from '../../api/queries.ts'
 import { DateTime } from '../../components/date-time.tsx'
 import type { Selection } from './use-selection.ts'
@@ -41,7 +42,7 @@ export function AgentList({ agents, stale, selection }: AgentListProps) {
         <span>Grade</span>
         <span>Status</span>
         <span>Channels</span>
-        <span>Claimed</span>
+        <span>{organisation === null ? 'Claimed' : 'Responsible'}</span>
       </div>
       <ul className="divide-y divide-line">
         {agents.map((agent) => {
@@ -123,11 +124,26 @@ function Row({ did, agent, note, selection }: RowProps) {
             </p>
           )}
         </div>
-        <p className="text-soft">
-          <span className="@4xl:sr-only">Claimed </span>
-          <DateTime at={agent.claimedAt} />
-        </p>
+        {organisation === null ? (
+          <p className="text-soft">
+            <span className="@4xl:sr-only">Claimed </span>
+            <DateTime at={agent.claimedAt} />
+          </p>
+        ) : (
+          <p className="wrap-anywhere min-w-0 @4xl:truncate">
+            <span className="text-soft @4xl:sr-only">Responsible: </span>
+            <Responsible agent={agent} />
+          </p>
+        )}
       </div>
     </li>
+  )
+}
+
+/** The responsible member. That there is none is no problem for a revoked agent. */
+function Responsible({ agent: { responsible, status } }: { readonly agent: OwnerAgent }) {
+  if (responsible !== null) return responsible.displayName
+  return (
+    <span className={status === 'revoked' ? 'text-soft' : 'font-medium text-warn'}>Nobody</span>
   )
 }

@@ -31,12 +31,16 @@ export function AgentsPage() {
     <Page
       title="Agents"
       actions={
-        !none &&
-        may('manager') && (
-          <Link to="/claim" className={buttonClass('primary')}>
-            Claim an agent
+        <div className="flex flex-wrap gap-3">
+          <Link to="/transfers" className={buttonClass()}>
+            Transfers
           </Link>
-        )
+          {!none && may('manager') && (
+            <Link to="/claim" className={buttonClass('primary')}>
+              Claim an agent
+            </Link>
+          )}
+        </div>
       }
     >
       <ErrorNote error={list.error} onRetry={() => void list.refetch()} />
@@ -148,11 +152,12 @@ export function NoMatches({ filter, more }: NoMatchesProps) {
   )
 }
 
-function kind({ search, status, grade }: AgentsFilter): string {
+function kind({ search, status, grade, responsible }: AgentsFilter): string {
   return [
     status && STATUS_WORDS[status].toLowerCase(),
     'agent',
     grade && `with grade ${grade}`,
+    responsible && (responsible === 'none' ? 'without a responsible person' : 'of this member'),
     search && `that contains “${search}”`,
   ]
     .filter(Boolean)

@@ -1,12 +1,14 @@
 import type { OwnerAgent, SessionState } from '@countersign/protocol'
+import { Link } from '@tanstack/react-router'
 import { useRef, useState } from 'react'
 import { toCsv } from '../../agents/csv.ts'
 import { didOf } from '../../agents/did.ts'
 import { useService } from '../../agents/use-service.ts'
 import { useMay } from '../../api/use-may.ts'
-import { Button } from '../../components/button.tsx'
+import { Button, buttonClass } from '../../components/button.tsx'
 import { saveFile } from '../../components/save-file.ts'
 import { toast } from '../../components/toast.tsx'
+import { offeredAgent } from '../transfers/offered-agent.ts'
 import type { BulkChange } from './bulk-change.ts'
 import { BulkDialog } from './bulk-dialog.tsx'
 import type { Selection } from './use-selection.ts'
@@ -64,6 +66,15 @@ export function BulkBar({ agents, selection }: BulkBarProps) {
                 Revoke …
               </Button>
             </>
+          )}
+          {may('admin') && (
+            <Link
+              to="/transfers/new"
+              state={{ offer: selected.map((agent) => offeredAgent(service, agent)) }}
+              className={buttonClass('secondary', 'small')}
+            >
+              Transfer …
+            </Link>
           )}
           <Button size="small" onClick={() => exported(() => exportJson(selected))}>
             Export JSON

@@ -5,11 +5,14 @@ import {
   type OwnerAgents,
 } from '@countersign/protocol'
 import { STATUS_WORDS } from '@countersign/ui'
+import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { useEffect, useRef, useState } from 'react'
 import type { AgentsFilter } from '../../agents/queries.ts'
-import { SelectField, TextField } from '../../components/field.tsx'
+import { organisation } from '../../api/acting-for.ts'
+import { SelectField } from '../../components/field.tsx'
 import { FilterLinks } from '../../components/filter-links.tsx'
+import { SearchField } from '../../components/search-field.tsx'
+import { membersQuery } from '../../organisations/queries.ts'
 import { filterOf, GRADES } from './use-agents-filter.ts'
 
 const ORDER_NAMES: Readonly<Record<AgentOrder, string>> = {
@@ -20,6 +23,11 @@ const ORDER_NAMES: Readonly<Record<AgentOrder, string>> = {
 
 /** The orders that the URL names. */
 const SORTED = AGENT_ORDERS.filter((each) => each !== 'newest')
+
+const COLUMNS =
+  organisation === null
+    ? '@2xl:grid-cols-[minmax(0,1fr)_7rem_10rem]'
+    : '@2xl:grid-cols-[minmax(0,1fr)_7rem_10rem_11rem]'
 
 interface FiltersProps {
   readonly filter: AgentsFilter
@@ -35,7 +43,7 @@ export function Filters({ filter, counts }: FiltersProps) {
 
   return (
     <search aria-label="Agents" className="@container flex flex-col gap-4">
-      <div className="grid grid-cols-2 gap-4 @2xl:grid-cols-[minmax(0,1fr)_7rem_10rem]">
+      <div className={`grid grid-cols-2 gap-4 ${COLUMNS}`}>
         <div className="col-span-2 @2xl:col-span-1">
           <SearchField
             value={filter.search ?? ''}
@@ -67,6 +75,14 @@ export function Filters({ filter, counts }: FiltersProps) {
             </option>
           ))}
         </SelectField>
+        {organisation !== null && (
+          <div className="col-span-2 @2xl:col-span-1">
+            <ResponsibleField
+              value={filter.responsible}
+              onChange={(responsible) => show(filterOf({ ...filter, responsible }))}
+            />
+          </div>
+        )}
       </div>
       <FilterLinks
         label="Status"
@@ -81,47 +97,31 @@ export function Filters({ filter, counts }: FiltersProps) {
   )
 }
 
-interface SearchFieldProps {
-  readonly value: string
-  readonly onChange: (value: string) => void
+interface ResponsibleFieldProps {
+  /** Undefined: any. */
+  readonly value: string | undefined
+  readonly onChange: (value: string | undefined) => void
 }
 
-const PAUSE_MS = 250
-
-/** Reports the search text when the user stops typing. */
-function SearchField({ value, onChange }: SearchFieldProps) {
-  const [text, setText] = useState(value)
-  const reported = useRef(value)
-  const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
-
-  // The URL changed by navigation or a cleared filter. Text that is being typed is kept.
-  useEffect(() => {
-    if (value === reported.current) return
-    reported.current = value
-    setText(value)
-  }, [value])
-
-  useEffect(() => () => clearTimeout(timer.current), [])
-
-  function onType(next: string) {
-    setText(next)
-    clearTimeout(timer.current)
-    timer.current = setTimeout(() => {
-      reported.current = next.trim()
-      onChange(reported.current)
-    }, PAUSE_MS)
-  }
-
+/** Filters the agents of an organisation by who is responsible for them. */
+function ResponsibleField({ value, onChange }: ResponsibleFieldProps) {
+  const members = useQuery(membersQuery).data?.members ?? []
+  const isListed = value === undefined || value === 'none' || members.some(({ id }) => id === value)
   return (
-    <TextField
-      type="search"
-      label="Search"
-      placeholder="Name, label, description or DID"
-      value={text}
-      onChange={(event) => onType(event.target.value)}
-      maxLength={128}
-      autoComplete="off"
-      spellCheck={false}
-    />
+    <SelectField
+      label="Responsible"
+      value={value ?? ''}
+      onChange={({ target }) => onChange(target.value === '' ? undefined : target.value)}
+    >
+      <option value="">Anyone</option>
+      <option value="none">Nobody</option>
+      {/* Until the members are loaded, or a member who has left. */}
+      {!isListed && <option value={value}>…</option>}
+      {members.map(({ id, displayName }) => (
+        <option key={id} value={id}>
+          {displayName}
+        </option>
+      ))}
+    </SelectField>
   )
 }

@@ -10,7 +10,9 @@ import { Page, Section } from '../../components/page.tsx'
 import { ProviderError } from '../../components/provider-error.tsx'
 import { Sheet, SheetSection } from '../../components/sheet.tsx'
 import { Loading, Skeleton } from '../../components/skeleton.tsx'
+import { DomainSection } from './domain-section.tsx'
 import { ProviderTable } from './provider-table.tsx'
+import { BY_DOMAIN } from './texts.ts'
 import { VerificationItem } from './verification-item.tsx'
 
 const [LEAD, YOU, YOUR] =
@@ -78,6 +80,11 @@ function Loaded({ identity: { providers, verifications } }: { readonly identity:
     current.map((each) => ({ ...each, verifiedAt: Date.parse(each.verifiedAt), expiresAt: null })),
     Date.now(),
   )
+  const may = useMay()
+  const labelOf = (id: string) =>
+    [...providers, ...verifications.map((one) => ({ ...one, id: one.provider }))].find(
+      (one) => one.id === id,
+    )?.label ?? 'another provider'
   return (
     <>
       <Sheet>
@@ -95,17 +102,18 @@ function Loaded({ identity: { providers, verifications } }: { readonly identity:
                   verification={each}
                   provider={providers.find(({ id }) => id === each.provider)}
                   strongest={each.provider === strongest?.provider}
-                  labelOf={(id) =>
-                    [
-                      ...providers,
-                      ...verifications.map((one) => ({ ...one, id: one.provider })),
-                    ].find((one) => one.id === id)?.label ?? 'another provider'
-                  }
+                  labelOf={labelOf}
                 />
               ))}
             </ul>
           )}
         </SheetSection>
+        {organisation !== null && may('manager') && (
+          <DomainSection
+            verification={verifications.find(({ provider }) => provider === BY_DOMAIN)}
+            labelOf={labelOf}
+          />
+        )}
       </Sheet>
       <section aria-labelledby="providers" className="flex flex-col gap-5">
         <div className="flex flex-col gap-1">
@@ -118,7 +126,10 @@ function Loaded({ identity: { providers, verifications } }: { readonly identity:
           </p>
         </div>
         {providers.length === 0 && (
-          <Note>The operator of this service has not configured an identity provider.</Note>
+          <Note>
+            The operator of this service has not configured an identity provider
+            {organisation !== null && ' for organisations'}.
+          </Note>
         )}
         {providers.length > 0 && (
           <ProviderTable
@@ -132,16 +143,19 @@ function Loaded({ identity: { providers, verifications } }: { readonly identity:
   )
 }
 
+const ASK_AN_ADMIN =
+  'Ask an admin to verify the organisation. Then managers can create claim tokens.'
+const HOW_TO_VERIFY =
+  organisation === null
+    ? 'Choose an identity provider below. It takes a few minutes. Then you can create claim tokens for your agents.'
+    : 'Prove a domain of the organisation, or choose an identity provider below. Then managers can create claim tokens.'
+
 function EmptyState() {
   const may = useMay()
   return (
     <div className="flex flex-col gap-2">
       <p className="font-medium">No verifications yet</p>
-      <p className="text-pretty">
-        {may('admin')
-          ? 'Choose an identity provider below. It takes a few minutes. Then you can create claim tokens for your agents.'
-          : 'Ask an admin to verify the organisation. Then managers can create claim tokens.'}
-      </p>
+      <p className="text-pretty">{may('admin') ? HOW_TO_VERIFY : ASK_AN_ADMIN}</p>
     </div>
   )
 }

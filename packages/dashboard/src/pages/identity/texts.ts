@@ -9,6 +9,9 @@ export const KIND_NAMES: Record<ProviderKind, string> = {
   development: 'Development only',
 }
 
+/** The provider that verifies organisations by their domain, which has a section of its own. */
+export const BY_DOMAIN = 'organisation-domain'
+
 /** Such as `30 days`, or `2 years`, after which a verification expires on the same day of the calendar. */
 export function formatDays(days: number): string {
   return days % 365 === 0 ? count(days / 365, 'year') : count(days, 'day')

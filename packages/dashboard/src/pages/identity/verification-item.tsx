@@ -12,7 +12,7 @@ import { toast } from '../../components/toast.tsx'
 import { AssuranceMark } from './assurance-mark.tsx'
 import { ProviderProgram } from './provider-program.tsx'
 import { PublishedName, PublishNameField } from './published-name.tsx'
-import { removalEffects } from './texts.ts'
+import { BY_DOMAIN, removalEffects } from './texts.ts'
 import { useVerify } from './use-verify.ts'
 
 interface VerificationItemProps {
@@ -38,6 +38,8 @@ export function VerificationItem({
   const [removing, setRemoving] = useState(false)
   const [publishName, setPublishName] = useState(publishedName !== null)
   const renew = useVerify(verification.provider, publishName)
+  // Daily checks renew it, and it is removed with the domain.
+  const isDomain = verification.provider === BY_DOMAIN
   const due = expired || (renewFrom !== null && Date.parse(renewFrom) <= Date.now())
 
   return (
@@ -64,7 +66,7 @@ export function VerificationItem({
                 {expired ? 'Expired on' : 'Expires on'} <DateTime at={expiresAt} />.{' '}
               </>
             )}
-            {!due && renewFrom !== null && (
+            {!due && renewFrom !== null && !isDomain && (
               <>
                 Renew it from <DateTime at={renewFrom} />.
               </>
@@ -83,7 +85,7 @@ export function VerificationItem({
               Renew
             </Button>
           )}
-          {mayChange && (
+          {mayChange && !isDomain && (
             <Button
               size="small"
               aria-label={`Remove the verification by ${label}`}

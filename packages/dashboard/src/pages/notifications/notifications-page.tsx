@@ -102,8 +102,7 @@ function Item({
       <p className="mt-2 flex flex-wrap items-center gap-x-5 gap-y-2 text-soft text-sm">
         <DateTime at={createdAt} as="minute" />
         {link !== null && (
-          // The service names pages with the dashboard's prefix, which the router adds itself.
-          <Link to={link.replace(/^\/dashboard/, '')} className={LINK}>
+          <Link {...routeOf(link)} className={LINK}>
             Open
             <span className="sr-only">: {title}</span>
           </Link>
@@ -122,6 +121,13 @@ function Item({
       <ErrorNote error={read.error} />
     </li>
   )
+}
+
+/** What a link of a notification is for the router, which adds the dashboard's prefix itself. */
+function routeOf(link: string) {
+  const { pathname, searchParams } = new URL(link, location.origin)
+  const search = Object.fromEntries(searchParams)
+  return { to: pathname.replace(/^\/dashboard/, ''), search: search as never }
 }
 
 /** @returns marks a notification as read, or all of them */

@@ -20,7 +20,7 @@ export function describeAccess({
     return {
       title: 'A SCIM token was created for your organisation',
       text: 'With it, an identity provider can end memberships. It can make no members.',
-      link: '/dashboard/members',
+      link: '/dashboard/account/sign-in',
     }
   }
   if (change === 'owner.domain_set') {
@@ -34,7 +34,7 @@ export function describeAccess({
     return {
       title: `The identity provider at ${host} was connected or changed`,
       text: 'It signs people in to your organisation, and its groups give them roles.',
-      link: '/dashboard/members',
+      link: '/dashboard/account/sign-in',
     }
   }
   const link = `/dashboard/webhooks/${webhook}`

@@ -2,7 +2,7 @@ import { gradeOf, type OwnerAgent } from '@countersign/protocol'
 import { identityLevelOf } from '../../accounts/identity-of-owner.ts'
 import type { MemberNames } from '../../accounts/organisations/membership-table.ts'
 import type { Site } from '../../base/site.ts'
-import { timestamp } from '../../base/timestamp.ts'
+import { timestamp, timestampOrNull } from '../../base/timestamp.ts'
 import type { AgentRow, Db } from '../../database/database.ts'
 import type { CoreDeps } from '../../secrets/core-deps.ts'
 import { type OwnerRecord, thumbprintOf } from '../agent-record.ts'
@@ -58,6 +58,7 @@ export async function describeOwnAgent(
     statusSetBy: row.status_set_by,
     updatedAt: timestamp(profile.updatedAt),
     maxDelegationDepth: profile.maxDelegationDepth,
+    ownerChangedAt: timestampOrNull(profile.ownerChangedAt ?? null),
     hasAvatar: profile.avatar !== null,
     profile: {
       displayName: profile.displayName,
