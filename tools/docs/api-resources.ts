@@ -333,9 +333,13 @@ export const API_RESOURCES: readonly ApiResource[] = [
       'editOnboarding',
       'activity',
       'accountStream',
-      'exportAccount',
-      'deleteAccount',
     ],
+  },
+  {
+    name: 'account-data',
+    title: 'Export and deletion of an account',
+    tag: 'owner',
+    operations: ['exportAccount', 'deleteAccount'],
   },
   {
     name: 'notifications',

@@ -319,6 +319,12 @@ export function tokenCommands(program: Command, env: Env): void {
       const issued = await withData(env, async ({ db, settings, now }) => {
         const owner = await requireOwner(db.read, username)
         assertNotManaged(owner)
+        if (owner.kind === 'organisation') {
+          throw new CodedError(
+            'VALIDATION_ERROR',
+            `${username} is an organisation: its members create claim tokens, and are responsible for the agents.`,
+          )
+        }
         return issueToken({ db, naming: settings.naming, now, randomBytes }, owner.id)
       })
       const { claimToken } = issued
