@@ -14,6 +14,7 @@ import { recoverWith, startRecovery } from '../../../agents/keys/with-keys.ts'
 import { startReceiver } from '../../../webhooks/support/receiver.ts'
 import { WEBHOOKS } from '../../../webhooks/support/webhook-world.ts'
 import { codeIn, linkToSso, type SsoWorld, signInBySso, startSsoWorld } from '../sso/sso-world.ts'
+import { notificationsOf } from '../with-members.ts'
 
 const AGENTS = '/api/account/agents'
 const API_KEYS = '/api/account/api-keys'
@@ -243,6 +244,8 @@ test('a leaver’s drill: one request of SCIM, and then nothing of theirs acts f
     row(name, before, now, performance.now())
     assert.equal(now, after, name)
   }
+  const [told = ''] = await notificationsOf(acme.admin, 'member_changed')
+  assert.match(told, /deactivated in the directory .* still works: 1 webhook and 1 grant issuer\./)
   await closed
   row('stream of events', 'open', 'closed', closedAt as unknown as number)
   const openFor = (closedAt as unknown as number) - answered
