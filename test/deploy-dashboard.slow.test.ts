@@ -68,6 +68,8 @@ async function startEverything(t: Cleanup) {
   const did = await claimAgent(service, owner, key)
   // The other worker hears of it in a moment.
   await until(async () => (await fetch(`${service.url}/api/v1/agent/${did}`)).ok, 30_000)
+  // Requests of SCIM are counted from the first one.
+  assert.equal((await fetch(`${service.url}/scim/v2/Users`)).status, 401)
   const proof = { publicKey: key.publicKey, challenge: 'you?', signature: key.sign('you?') }
   let claims = 0
   const use = async () => {

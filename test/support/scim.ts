@@ -50,9 +50,17 @@ export async function connectDirectory(
   service: TestService,
   organisation: TestOrganisation,
 ): Promise<Directory> {
-  const { db } = service.operator
-  await connectSso(db, organisation.username)
+  await connectSso(service.operator.db, organisation.username)
   await addPasskeyOf(service, organisation.admin.self.ownerId)
+  return openDirectory(service, organisation)
+}
+
+/** Creates a token of an organisation that is connected to an identity provider, over HTTP. */
+export async function openDirectory(
+  service: TestService,
+  organisation: TestOrganisation,
+): Promise<Directory> {
+  const { db } = service.operator
   const created = await organisation.admin.post('/api/account/scim-tokens')
   assert.equal(created.status, 201, created.text)
   const token = jsonOf<Directory['token']>(created)

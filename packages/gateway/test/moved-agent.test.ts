@@ -2,11 +2,35 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Agent, newKey, Registry, verifyCertificate } from '@countersign/sdk'
 import { jsonOf } from '../../../test/support/answer.ts'
-import { startTestService } from '../../../test/support/service.ts'
+import { claimAgent, startTestService } from '../../../test/support/service.ts'
 import { signInBy } from '../../../test/support/sign-in-by.ts'
 import { until } from '../../../test/support/until.ts'
 import { gateway } from '../src/fetch.ts'
+import { fetchGateway } from './support/fetch-gateway.ts'
 import { olderNonceStore, SHOP } from './support/signing.ts'
+
+test('an agent is refused as owner-too-new after it moved, by a site that asks the service', async (t) => {
+  const service = await startTestService(t, { RECOVERY_DELAY: '0' })
+  const visit = async (minimumOwnerAgeSeconds: number) => {
+    const policy = { minimumOwnerAgeSeconds }
+    const { status, decision } = await fetchGateway({ service: service.url, policy })({
+      ServiceID: did,
+    })
+    return [status, decision.reasons[0].code]
+  }
+  const { operator } = service
+  const ada = await signInBy(service, await operator.addVerifiedOwner('ada'), Date.now)
+  const grace = await signInBy(service, await operator.addVerifiedOwner('grace'), Date.now)
+  const did = await claimAgent(service, ada.ownerId)
+  assert.deepEqual(await visit(259_200), [200, 'owner-verified'])
+  const offered = await ada.post('/api/account/transfers', { agents: [did], to: 'grace' })
+  const { id } = jsonOf<{ id: string }>(offered)
+  const accepted = await grace.post(`/api/account/transfers/${id}/accept`)
+  assert.equal(accepted.status, 200, accepted.text)
+  await until(async () => (await visit(259_200))[1] === 'owner-too-new')
+  assert.deepEqual(await visit(259_200), [403, 'owner-too-new'])
+  assert.deepEqual(await visit(0), [200, 'owner-verified'])
+})
 
 test('a site that follows the feed refuses the certificate from before a move, and admits the next one', async (t) => {
   const service = await startTestService(t, { RECOVERY_DELAY: '0' })

@@ -1,3 +1,4 @@
+import { OutcomeCounter } from '../http/metrics/outcome-counter.ts'
 import { openGuardedFetch } from '../http/outbound/guarded-fetch.ts'
 import type { PartDeps } from '../http/part.ts'
 import { identityRoutes } from './identity/identity-routes.ts'
@@ -15,7 +16,7 @@ import { ScimRequests } from './organisations/scim/scim-requests.ts'
 import { scimRoutes } from './organisations/scim/scim-routes.ts'
 import { scimTokenRoutes } from './organisations/scim/scim-token-routes.ts'
 import { SsoClients } from './organisations/sso/sso-clients.ts'
-import { ssoRoutes } from './organisations/sso/sso-routes.ts'
+import { SSO_RESULTS, ssoRoutes } from './organisations/sso/sso-routes.ts'
 import { accountRoutes } from './owners/account-routes.ts'
 import { apiKeyRoutes } from './owners/api-key-routes.ts'
 import type { KeyRemains } from './owners/api-keys.ts'
@@ -34,6 +35,7 @@ export function openAccounts(
     Pick<InvitationDeps, 'rateLimiter'>,
 ): OwnersPart {
   const scimRequests = new ScimRequests()
+  const ssoSignIns = new OutcomeCounter(SSO_RESULTS)
   const guardedFetch = openGuardedFetch(deps.settings, `Countersign (+${deps.site.baseUrl})`)
   const ssoClients = new SsoClients({ ...deps, guardedFetch })
   return {
@@ -51,11 +53,17 @@ export function openAccounts(
       scimTokenRoutes(app, context)
       const mailDelivery = deps.settings.mail?.kind ?? null
       invitationRoutes(app, { ...owners, deps: { ...deps, mailDelivery } })
-      ssoRoutes(app, { ...owners, deps: { ...deps, ssoClients } })
+      ssoRoutes(app, { ...owners, deps: { ...deps, ssoClients, ssoSignIns } })
     },
     gauges(metrics) {
       registerOrganisations(metrics, deps.db.read)
       scimRequests.register(metrics)
+      metrics.labelledCounter(
+        'countersign_sso_sign_ins_total',
+        'Sign-ins at the identity providers of organisations that came back, by result',
+        () => ssoSignIns.counts,
+        'result',
+      )
     },
     close: () => guardedFetch.close(),
     jobs: {

@@ -50,6 +50,7 @@ import {
 } from './responsible/missing-responsible.ts'
 import { organisationSettingsRoutes } from './responsible/organisation-settings-routes.ts'
 import { TRANSFER } from './transfers/end-transfer.ts'
+import { transfersByState } from './transfers/list-transfers.ts'
 import { continueTransfer } from './transfers/move-agents.ts'
 import { transferRoutes } from './transfers/transfer-routes.ts'
 import { verifyChallenge } from './verification/verify-challenge.ts'
@@ -152,6 +153,12 @@ export async function openAgents(
         'countersign_agents_without_responsible',
         'Agents of organisations that are not revoked and have no responsible person',
         () => withoutResponsible(context),
+      )
+      registrar.counter(
+        'countersign_transfers_total',
+        'Transfers of agents that have reached a state, on all nodes',
+        ['state'],
+        () => transfersByState(context),
       )
     },
     jobs: {

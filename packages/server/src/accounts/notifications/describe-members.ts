@@ -26,10 +26,8 @@ export function describeMemberChange(
 
 const UNEXPECTED = ' If you did not expect this, see who acted under Members.'
 
-function describeForOrganisation(
-  { change, role, formerRole, effectiveAt, username }: NotificationDetails,
-  member: string,
-): NotificationText {
+function describeForOrganisation(details: NotificationDetails, member: string): NotificationText {
+  const { change, role, formerRole, effectiveAt, username } = details
   const link = '/dashboard/members'
   switch (change) {
     case 'joined':
@@ -53,10 +51,22 @@ function describeForOrganisation(
     default:
       return {
         title: 'A member left your organisation',
-        text: `${member} ${LEFT[String(change)] ?? 'is no longer a member'}. What let them act for the organisation has ended.${UNEXPECTED}`,
+        text: `${member} ${LEFT[String(change)] ?? 'is no longer a member'}. What let them act for the organisation has ended.${toReview(details)}${UNEXPECTED}`,
         link,
       }
   }
+}
+
+/** What a former member created, and what goes on. */
+function toReview({ webhooks, grantIssuers }: NotificationDetails): string {
+  const created = [counted(webhooks, 'webhook'), counted(grantIssuers, 'grant issuer')]
+  const all = created.filter((each) => each !== null).join(' and ')
+  return all === '' ? '' : ` Review what they created and what still works: ${all}.`
+}
+
+function counted(count: NotificationDetails[string] | undefined, noun: string): string | null {
+  if (typeof count !== 'number' || count === 0) return null
+  return count === 1 ? `1 ${noun}` : `${count} ${noun}s`
 }
 
 /** Contradicts an operator who was deceived. */

@@ -67,7 +67,9 @@ export async function endMembership(
   if (ended.role === 'admin') await assertAdminLeft(tx, orgId)
   const answer = await endAccess(tx, { membership: ended, role: null }, at)
   const { username } = (await ownerById(tx.db, orgId)) as OwnerRow
-  await notifyOfMember(tx, ended, { change: reason }, at)
+  const { webhooks, grantIssuers } = answer.toReview
+  const toReview = { webhooks: webhooks.length, grantIssuers: grantIssuers.length }
+  await notifyOfMember(tx, ended, { change: reason, ...toReview }, at)
   if (personId !== null) {
     const details = { organisation: username, reason }
     await recordAccountActivity(tx, { ownerId: personId, type: 'owner.left', details, at })

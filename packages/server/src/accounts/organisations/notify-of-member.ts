@@ -9,7 +9,12 @@ import type { MembershipEndReason } from './membership-table.ts'
 export type MemberChange =
   | { readonly change: 'joined'; readonly role: Role }
   | { readonly change: 'role'; readonly role: Role; readonly formerRole: Role }
-  | { readonly change: MembershipEndReason }
+  | {
+      readonly change: MembershipEndReason
+      /** How many endpoints that they created go on. An identity provider does not see the list of them. */
+      readonly webhooks?: number
+      readonly grantIssuers?: number
+    }
 
 /**
  * Notifies an organisation of a change of its members, and the member unless they made it themselves by joining or by deleting

@@ -12,6 +12,7 @@ import { reservedNames } from '../identity-of-owner.ts'
 import { assertOwnerNotSuspended } from '../owner-suspension.ts'
 import { insertOwner } from '../owner-table.ts'
 import { assertUsernameAvailable, validateOwnerNames } from '../owners/add-owner.ts'
+import { roleInSession } from '../owners/roles.ts'
 import { assertStillSignedIn, type Session } from '../owners/session.ts'
 import { hasCurrentVerification } from '../verification-table.ts'
 import { assertMayBeAdmin } from './members.ts'
@@ -77,7 +78,7 @@ export async function createOrganisation(
   return { username, displayName, role: 'admin' }
 }
 
-/** The organisations that a session can act for, with their ids. */
+/** The organisations that a session can act for, with their ids and its role in each. */
 export async function describeOrganisations(
   { db, now }: { readonly db: Database; readonly now: () => number },
   { personId, limitedTo }: Session,
@@ -89,7 +90,7 @@ export async function describeOrganisations(
       id,
       username,
       displayName: display_name,
-      role,
+      role: roleInSession(role, limitedTo !== null),
       verified: await hasCurrentVerification(db.read, id, now()),
     })),
   )

@@ -12,7 +12,7 @@ import {
   liveMembershipIn,
 } from '../organisations/membership-table.ts'
 import { apiKeyOfOwner } from './api-key-table.ts'
-import { LEAST_ROLES } from './roles.ts'
+import { LEAST_ROLES, roleInSession } from './roles.ts'
 import type { Session } from './session.ts'
 import { sessionByHash } from './session-table.ts'
 
@@ -36,8 +36,6 @@ interface MemberRequest {
 
 const UNKNOWN = 'You act for no organisation with this username.'
 const SUSPENDED = 'The operator suspended your account, so you can act for no organisation.'
-/** The highest role in a session that an organisation's identity provider started: the provider must not make admins. */
-const MOST_BY_SSO: Role = 'manager'
 
 /**
  * The place where a session becomes one that acts for an organisation, and where each write of such a request is checked again:
@@ -128,7 +126,7 @@ async function membershipOf(
 /** @throws CodedError FORBIDDEN */
 function allowed(live: LiveMembership, request: OwnerRequest, isLimited: boolean): Membership {
   if (live.suspended_at !== null) throw new CodedError('FORBIDDEN', SUSPENDED)
-  const role = isLimited && includesRole(live.role, MOST_BY_SSO) ? MOST_BY_SSO : live.role
+  const role = roleInSession(live.role, isLimited)
   const least = LEAST_ROLES[request.operation]
   assertRole(role, least)
   return { id: live.id, role }

@@ -1,4 +1,4 @@
-import type { Role } from '@countersign/protocol'
+import { includesRole, type Role } from '@countersign/protocol'
 
 /**
  * The least role of a member for each operation that concerns an organisation, by `operationId`. An operation without a row is
@@ -100,4 +100,12 @@ export const LEAST_ROLES: Readonly<Record<string, Role>> = {
   ssoConnection: 'admin',
   connectSso: 'admin',
   disconnectSso: 'admin',
+}
+
+/** The highest role in a session that an organisation's identity provider started: the provider must not make admins. */
+const MOST_BY_SSO: Role = 'manager'
+
+/** The role of a member in a session. @param isLimited the identity provider of the organisation started it */
+export function roleInSession(role: Role, isLimited: boolean): Role {
+  return isLimited && includesRole(role, MOST_BY_SSO) ? MOST_BY_SSO : role
 }

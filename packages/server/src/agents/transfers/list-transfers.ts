@@ -4,7 +4,13 @@ import { didOfAgent } from '../../base/site.ts'
 import { timestamp, timestampOrNull } from '../../base/timestamp.ts'
 import type { TransferRow } from '../../database/schema/organisation-rows.ts'
 import type { CoreDeps } from '../../secrets/core-deps.ts'
-import { endedTransfersOf, openTransfersOf, tailsOf, transferById } from './transfer-table.ts'
+import {
+  countTransfersByState,
+  endedTransfersOf,
+  openTransfersOf,
+  tailsOf,
+  transferById,
+} from './transfer-table.ts'
 
 type ListDeps = Pick<CoreDeps, 'db' | 'site'>
 
@@ -29,6 +35,12 @@ export async function describeTransfer(
   const [transfer] = row === undefined ? [] : await describe(deps, ownerId, [row])
   if (transfer !== undefined) return transfer
   throw new CodedError('NOT_FOUND', 'You have no such transfer.')
+}
+
+/** For the metric: how many transfers have ever reached each state. */
+export async function transfersByState({ db }: Pick<ListDeps, 'db'>) {
+  const counts = await countTransfersByState(db.read)
+  return [...counts].map(([state, count]) => [{ state }, count] as const)
 }
 
 async function describe(

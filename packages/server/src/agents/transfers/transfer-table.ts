@@ -1,4 +1,4 @@
-import type { TransferState } from '@countersign/protocol'
+import { TRANSFER_STATES, type TransferState } from '@countersign/protocol'
 import type { Db, Tx } from '../../database/database.ts'
 import { ignoreUniqueViolation } from '../../database/ignore-unique-violation.ts'
 import { prepared } from '../../database/prepared.ts'
@@ -129,6 +129,28 @@ export function openTransfersStartedBy(
     .where('started_by', '=', membership)
     .where('state', 'in', OPEN)
     .execute()
+}
+
+/** How many transfers have ever reached each state: rows are never deleted. */
+export async function countTransfersByState(db: Db): Promise<Map<TransferState, number>> {
+  const rows = await db
+    .selectFrom('transfers')
+    .select((eb) => [
+      'state',
+      eb.fn.countAll().as('count'),
+      eb.fn.count('accepted_at').as('accepted'),
+    ])
+    .groupBy('state')
+    .execute()
+  const counts = new Map(TRANSFER_STATES.map((state) => [state, 0]))
+  const add = (state: TransferState, count: unknown) =>
+    counts.set(state, (counts.get(state) ?? 0) + Number(count))
+  for (const { state, count, accepted } of rows) {
+    add('offered', count)
+    add('accepted', accepted)
+    if (!OPEN.includes(state)) add(state, count)
+  }
+  return counts
 }
 
 /** A transfer that an owner has sent and that took effect, and of which the agents are still stored. */

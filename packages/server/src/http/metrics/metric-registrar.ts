@@ -46,21 +46,22 @@ export class MetricRegistrar {
     })
   }
 
-  /** @param read counts by labels */
+  /** @param read counts by labels; if it fails or takes longer than a second, the metric has no samples */
   counter(
     name: string,
     help: string,
     labelNames: readonly string[],
-    read: () => Iterable<readonly [Labels, number]>,
+    read: () => Iterable<readonly [Labels, number]> | Promise<Iterable<readonly [Labels, number]>>,
   ): void {
     new Counter({
       name,
       help,
       labelNames,
       registers: [this.#metrics],
-      collect() {
+      async collect() {
+        const samples = await readOr(read, [])
         this.reset()
-        for (const [labels, count] of read()) this.inc(labels, count)
+        for (const [labels, count] of samples) this.inc(labels, count)
       },
     })
   }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { includesRole, ROLES, type SessionState } from '@countersign/protocol'
 import { assertRefused, jsonOf } from '../../../../../test/support/answer.ts'
-import { post } from '../../../../../test/support/ask.ts'
+import { ask, post } from '../../../../../test/support/ask.ts'
 import { createOrganisation } from '../../../../../test/support/organisations.ts'
 import {
   allOwnerOperations,
@@ -14,6 +14,7 @@ import { signIn } from '../../../../../test/support/signed-in.ts'
 import { signInNewcomer } from '../../../../../test/support/verify-identity.ts'
 import { endMembership } from '../../../src/accounts/organisations/end-membership.ts'
 import { LEAST_ROLES } from '../../../src/accounts/owners/roles.ts'
+import { reactivateOwner, suspendOwner } from '../../../src/agents/manage/suspend-owner.ts'
 
 const AGENTS = '/api/account/agents'
 
@@ -118,6 +119,38 @@ test('the session names the person, whom they act for, and their organisations',
     [acting.owner?.username, acting.person?.username, acting.actingFor],
     ['acme', 'grace', 'acme'],
   )
+})
+
+test('a person whom the operator suspended acts for no organisation, and can again when it is lifted', async (t) => {
+  const service = await startTestService(t)
+  const acme = await createOrganisation(service)
+  await acme.verify()
+  const grace = await acme.addMember('grace', 'manager')
+  const did = await claimAgent(service, acme.id)
+  const body = { name: 'CI', scopes: ['agents:read', 'agents:status'] }
+  const { secret } = jsonOf<{ secret: string }>(await grace.post('/api/account/api-keys', body))
+  const headers = { authorization: `Bearer ${secret}` }
+  const deps = { db: service.operator.db, now: Date.now }
+  await suspendOwner(deps, grace.ownerId, null)
+  const refused = [
+    grace.get(AGENTS),
+    grace.get('/api/session'),
+    grace.post(`${AGENTS}/${did}/suspend`),
+    grace.send('DELETE', `/api/account/members/${grace.membership}`),
+    ask(service, AGENTS, { headers }),
+    ask(service, `${AGENTS}/${did}/suspend`, {
+      method: 'POST',
+      headers: { ...headers, 'content-type': 'application/json' },
+      body: '{}',
+    }),
+  ]
+  for (const each of refused) assertRefused(await each, 403, 'FORBIDDEN', /suspended/)
+  assert.equal((await grace.self.get(AGENTS)).status, 200)
+  // The organisation and its agents are not suspended with a member.
+  const shown = jsonOf(await acme.admin.get(`${AGENTS}/${did}`))
+  assert.equal(shown.status, 'active')
+  await reactivateOwner(deps, grace.ownerId)
+  assert.equal((await grace.post(`${AGENTS}/${did}/suspend`)).status, 200)
 })
 
 test('the parameter twice, with an API key, or empty is refused', async (t) => {

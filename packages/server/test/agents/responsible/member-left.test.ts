@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { EndedAccess } from '@countersign/protocol'
 import { assertRefused, jsonOf } from '../../../../../test/support/answer.ts'
 import { post } from '../../../../../test/support/ask.ts'
 import { newKey } from '../../../../../test/support/key.ts'
@@ -104,6 +105,42 @@ test('no member gets a token for the recovery of another, who could leave with a
   assert.equal((await first.post(`${path}/token`)).status, 201)
   assert.equal((await second.send('DELETE', path)).status, 204)
   await startRecovery(second, did, 'key_lost')
+})
+
+test('a lower role ends the claim tokens and recoveries that it does not allow', async (t) => {
+  const world = await AcmeWorld.start(t)
+  const { acme, service } = world
+  const grace = await acme.addMember('grace', 'admin', longAgo(world))
+  const did = await world.claimBy(grace)
+  const signedIn = await world.signIn(grace)
+  const recovery = await startRecovery(signedIn, did, 'key_lost')
+  const issued = await grace.post('/api/agents/tokens', { count: 2 })
+  const { claimTokens } = jsonOf<{ claimTokens: string[] }>(issued)
+  const [used = '', left = ''] = claimTokens
+  const lower = async (role: string) => {
+    const path = `/api/account/members/${grace.membership}`
+    const { tokensEnded, recoveriesEnded, responsibleFor } = jsonOf<EndedAccess>(
+      await acme.admin.send('PATCH', path, { role }),
+    )
+    return { tokensEnded, recoveriesEnded, responsibleFor }
+  }
+  // A manager may have both.
+  assert.deepEqual(await lower('manager'), {
+    tokensEnded: 0,
+    recoveriesEnded: 0,
+    responsibleFor: 0,
+  })
+  assert.equal((await post(service, '/api/v1/claim', claimBody(used))).status, 200)
+  assert.deepEqual(await lower('responder'), {
+    tokensEnded: 1,
+    recoveriesEnded: 1,
+    responsibleFor: 0,
+  })
+  assertRefused(await post(service, '/api/v1/claim', claimBody(left)), 410, 'TOKEN_EXPIRED')
+  const redeemed = { token: recovery, next: newKey(), sequence: 2 }
+  assertRefused(await recoverWith(service, did, redeemed, world.clock.signed), 404, 'NOT_FOUND')
+  // A member of any role can be responsible.
+  assert.equal((await world.agent(did)).responsible?.id, grace.membership)
 })
 
 test('webhooks and grant issuers that a leaver created go on, and are listed for review', async (t) => {

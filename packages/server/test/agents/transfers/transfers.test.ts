@@ -2,6 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { assertRefused, jsonOf } from '../../../../../test/support/answer.ts'
 import { ask } from '../../../../../test/support/ask.ts'
+import { newKey } from '../../../../../test/support/key.ts'
+import { until, untilTicked } from '../../../../../test/support/until.ts'
+import { textOf } from '../../pages/support/html.ts'
+import { payloadOf, type Receiver, startReceiver } from '../../webhooks/support/receiver.ts'
+import { WEBHOOKS } from '../../webhooks/support/webhook-world.ts'
 import {
   AGENTS,
   accept,
@@ -56,4 +61,53 @@ test('a person’s agents move at once into an organisation of which they are an
   assert.match(String(responsible), /^mb_/)
   assert.equal((await transfersOf(acme))[0]?.from, 'ada')
   assertRefused(await ada.post(`${TRANSFERS}/tr_none/accept`), 404, 'NOT_FOUND')
+})
+
+test('the webhooks of the sender get the release, those of the receiver the change of the owner and what follows', async (t) => {
+  const world = await TransferWorld.start(t, { RECOVERY_DELAY: '0' })
+  const { service } = world
+  const [ada, grace] = [await world.person('ada'), await world.person('grace')]
+  const did = await world.claim(ada.ownerId)
+  const receivers = { ada: await startReceiver(t), grace: await startReceiver(t) }
+  for (const [owner, { url }] of [
+    [ada, receivers.ada],
+    [grace, receivers.grace],
+  ] as const) {
+    assert.equal((await owner.post(WEBHOOKS, { url })).status, 201)
+  }
+  await accepted(grace, await offer(ada, [did], 'grace'))
+  assert.equal((await grace.post(`${AGENTS}/${did}/suspend`)).status, 200)
+  const ofAgent = ({ received }: Receiver) =>
+    received.map(payloadOf).filter(({ data }) => data.svcDid === did)
+  await untilTicked(service, async () => ofAgent(receivers.grace).length >= 2)
+  await untilTicked(service, async () => ofAgent(receivers.ada).length >= 1)
+  const typesAt = (receiver: Receiver) =>
+    ofAgent(receiver)
+      .map(({ type }) => type)
+      .toSorted()
+  assert.deepEqual(typesAt(receivers.ada), ['agent.released'])
+  assert.deepEqual(typesAt(receivers.grace), ['agent.owner_changed', 'agent.suspended'])
+  const texts = [...receivers.ada.received, ...receivers.grace.received].map(({ body }) => body)
+  assert.ok(texts.every((text) => !text.includes('tr_')))
+})
+
+test('the certificate page says when the owner changed, and that the key is older, until it is rotated', async (t) => {
+  const world = await TransferWorld.start(t, { RECOVERY_DELAY: '0' })
+  const { service } = world
+  const [ada, grace] = [await world.person('ada'), await world.person('grace')]
+  const key = newKey()
+  const did = await world.claim(ada.ownerId, key)
+  const page = async () => textOf((await ask(service, `/agent/${did}`)).text)
+  assert.doesNotMatch(await page(), /Owner changed on|older than this owner/)
+  await accepted(grace, await offer(ada, [did], 'grace'))
+  await until(async () => (await page()).includes('Owner changed on'))
+  const moved = await page()
+  const { ownerChangedAt } = jsonOf<{ ownerChangedAt: string }>(
+    await ask(service, `/api/agents/${did}`),
+  )
+  const day = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC' })
+  assert.ok(moved.includes(`Owner changed on ${day.format(new Date(ownerChangedAt))}`), moved)
+  assert.match(moved, /The key is older than this owner/)
+  assert.match(moved, /@grace/)
+  assert.doesNotMatch(moved, /@ada/)
 })

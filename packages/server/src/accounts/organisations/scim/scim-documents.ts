@@ -7,7 +7,7 @@ import { SCIM_BASE } from '../../../http/scim-errors.ts'
 export function serviceProviderConfig(baseUrl: string) {
   return {
     schemas: [SCIM_URNS.config],
-    documentationUri: `${baseUrl}/docs/owners-api`,
+    documentationUri: `${baseUrl}/docs/organisations`,
     patch: { supported: true },
     bulk: { supported: false, maxOperations: 0, maxPayloadSize: 0 },
     filter: { supported: true, maxResults: MAX_SCIM_PAGE },

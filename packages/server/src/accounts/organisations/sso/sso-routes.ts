@@ -8,7 +8,9 @@ import {
 } from '@countersign/protocol'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
+import type { OutcomeCounter } from '../../../http/metrics/outcome-counter.ts'
 import type { App } from '../../../http/server.ts'
+import { failureOf } from '../../owners/callback-failure.ts'
 import { FLOW_LIFETIME_MS } from '../../owners/flow.ts'
 import {
   failureQuery,
@@ -21,7 +23,10 @@ import type { OwnerDeps } from '../../providers/providers.ts'
 import { connectSso, describeConnection, disconnectSso, type SsoDeps } from './sso-connection.ts'
 import { beginSsoLink, beginSsoSignIn, completeSso, isConnected } from './sso-sign-in.ts'
 
-type Context = OwnerRouteContext<SsoDeps & OwnerDeps>
+/** The results of a sign-in that are counted from the start; others are the codes of failures. */
+export const SSO_RESULTS = ['signed-in', 'linked', 'no-role', 'not-provisioned', 'unavailable']
+
+type Context = OwnerRouteContext<SsoDeps & OwnerDeps & { readonly ssoSignIns: OutcomeCounter }>
 
 /** Registers the routes of an organisation's identity provider: its settings, and the sign-in of members. */
 export function ssoRoutes(app: App, context: Context): void {
@@ -134,11 +139,13 @@ async function completeCallback(
       url: new URL(request.url, deps.site.baseUrl),
     }
     const { token, organisation } = await completeSso(deps, id, callback, browser)
+    deps.ssoSignIns.add(token === null ? 'linked' : 'signed-in')
     if (token === null) return 'account/security?linked=organisation'
     authenticator.setCookie(reply, token)
     return `o/${organisation}/agents`
   } catch (error) {
     const provider = (await isConnected(deps, id)) ? 'organisation' : null
+    if (provider !== null) deps.ssoSignIns.add(failureOf(error))
     const isPersonal = browser.session !== null && browser.session.limitedTo === null
     const page = isPersonal ? 'account/security' : 'sign-in'
     return `${page}?${new URLSearchParams(failureQuery(error, request, provider))}`

@@ -20,7 +20,7 @@ interface User {
   readonly active: boolean
 }
 
-/** The bodies in the files are those of the documentation of the identity providers. */
+/** The bodies in the files are written after the public documentation of the identity providers, not captured from them. */
 function bodyOf(name: string): object {
   return JSON.parse(readFileSync(join(import.meta.dirname, 'bodies', `${name}.json`), 'utf8'))
 }

@@ -68,10 +68,18 @@ test('a linked admin of two organisations is a manager of one in a session by it
   assert.equal(page, '/dashboard/o/evil/agents')
   const session = jsonOf<SessionState>(await visitor.get('/api/session'))
   assert.deepEqual(
-    session.organisations.map(({ username }) => username),
-    ['evil'],
+    session.organisations.map(({ username, role }) => [username, role]),
+    [['evil', 'manager']],
   )
   assert.equal(session.person?.limited, true)
+  const own = jsonOf<SessionState>(await victim.self.get('/api/session'))
+  assert.deepEqual(
+    own.organisations.map(({ username, role }) => [username, role]),
+    [
+      ['acme', 'admin'],
+      ['evil', 'admin'],
+    ],
+  )
   // It implies its organisation, and names no other.
   assert.equal((await visitor.get(AGENTS)).status, 200)
   assert.equal((await visitor.get(`${AGENTS}?organisation=evil`)).status, 200)
