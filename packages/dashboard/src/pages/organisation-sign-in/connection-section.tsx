@@ -116,7 +116,9 @@ function Connection({ connection, onEdit }: ConnectionProps) {
       <div className="flex flex-col gap-1.5">
         <h3 className="font-medium">Roles by group</h3>
         {roles.length === 0 && (
-          <p className="text-pretty">No group has a role. Nobody can sign in until you add one.</p>
+          <p className="text-pretty">
+            No group has a role. Only members who have linked their account can sign in.
+          </p>
         )}
         <ul className="flex flex-col divide-y divide-line">
           {roles.map(([group, role]) => (
