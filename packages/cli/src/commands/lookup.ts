@@ -1,9 +1,4 @@
-import {
-  assertReference,
-  certificateRows,
-  fields,
-  ownerDetails,
-} from '@countersign/sdk/tool-support'
+import { assertReference, certificateRows, fields } from '@countersign/sdk/tool-support'
 import type { Command } from 'commander'
 import { type Invocation, takesService } from '../invocation.ts'
 
@@ -26,7 +21,6 @@ async function lookup(agent: string, cli: Invocation): Promise<void> {
   const found = await registry.lookup(agent)
   const { id, status } = found.certificate
   const title = cli.verdict(status === 'active', `${id} is ${status}`)
-  const details = await ownerDetails(registry, id)
-  const text = `${title}\n\n${fields(certificateRows(cli.service, found, details))}`
-  cli.print({ ...(registry.rawOf(found) as object), ...details }, text)
+  const text = `${title}\n\n${fields(certificateRows(cli.service, found, {}))}`
+  cli.print(registry.rawOf(found), text)
 }

@@ -131,9 +131,7 @@ suite('countersign mcp', () => {
       verified: true,
       ownerIdentity: 'verified',
       identityMethod: 'in-person',
-      ownerKind: null,
       claimedAt: lookup.owner.claimedAt,
-      ownerChangedAt: null,
       certificateUrl: `${service.url}/agent/${did}`,
     }
     const key = { publicKey, keySequence: 1, keyChangedAt: lookup.owner.claimedAt, recovery: null }

@@ -1,9 +1,12 @@
 import { z } from 'zod'
 import { certificateResult, certificateSchema } from '../certificate-result.ts'
-import { certificateRows, ownerDetails } from '../certificate-rows.ts'
+import { certificateRows } from '../certificate-rows.ts'
 import { assertReference } from '../challenge.ts'
 import { agentReference, argumentsOf, defineTool, READS } from '../define-tool.ts'
 import { fields } from '../fields.ts'
+
+/** A lookup does not tell what kind of owner an agent has. */
+const { ownerKind: _kind, ownerChangedAt: _since, ...lookupSchema } = certificateSchema
 
 /** Contract 4.1, 4.2. */
 export const lookupAgent = defineTool({
@@ -13,16 +16,17 @@ export const lookupAgent = defineTool({
 It does not prove that a caller is that agent: anyone can send a DID. For that, use verify_agent. Fails with NOT_FOUND if there is no such agent. Changes nothing.`,
   annotations: READS,
   input: argumentsOf({ agent: agentReference() }),
-  output: z.strictObject(certificateSchema),
+  output: z.strictObject(lookupSchema),
   async run({ agent }, host) {
     assertReference(agent)
     const registry = host.registry()
     const lookup = await registry.lookup(agent)
     const { id, status } = lookup.certificate
-    const details = await ownerDetails(registry, id)
+    const result = certificateResult(host.service, lookup, {})
+    const { ownerKind: _none, ownerChangedAt: _never, ...data } = result
     return {
-      data: certificateResult(host.service, lookup, details),
-      text: `${id} is ${status}.\n${fields(certificateRows(host.service, lookup, details))}`,
+      data,
+      text: `${id} is ${status}.\n${fields(certificateRows(host.service, lookup, {}))}`,
     }
   },
 })

@@ -79,14 +79,18 @@ test('the webhooks of the sender get the release, those of the receiver the chan
   assert.equal((await grace.post(`${AGENTS}/${did}/suspend`)).status, 200)
   const ofAgent = ({ received }: Receiver) =>
     received.map(payloadOf).filter(({ data }) => data.svcDid === did)
-  await untilTicked(service, async () => ofAgent(receivers.grace).length >= 2)
+  await untilTicked(service, async () => ofAgent(receivers.grace).length >= 3)
   await untilTicked(service, async () => ofAgent(receivers.ada).length >= 1)
   const typesAt = (receiver: Receiver) =>
     ofAgent(receiver)
       .map(({ type }) => type)
       .toSorted()
   assert.deepEqual(typesAt(receivers.ada), ['agent.released'])
-  assert.deepEqual(typesAt(receivers.grace), ['agent.owner_changed', 'agent.suspended'])
+  assert.deepEqual(typesAt(receivers.grace), [
+    'agent.grade_changed',
+    'agent.owner_changed',
+    'agent.suspended',
+  ])
   const texts = [...receivers.ada.received, ...receivers.grace.received].map(({ body }) => body)
   assert.ok(texts.every((text) => !text.includes('tr_')))
 })
