@@ -135,7 +135,14 @@ suite('countersign mcp', () => {
       certificateUrl: `${service.url}/agent/${did}`,
     }
     const key = { publicKey, keySequence: 1, keyChangedAt: lookup.owner.claimedAt, recovery: null }
-    assert.deepEqual(me, { ...certificate, ...key, delegation: null, service: service.url })
+    const owned = { ownerKind: null, ownerChangedAt: null }
+    assert.deepEqual(me, {
+      ...certificate,
+      ...owned,
+      ...key,
+      delegation: null,
+      service: service.url,
+    })
 
     const second = await service.operator.issueToken(owner)
     const again = await agent.data('claim', { token: second, agentId: 'Zoë 2' })
