@@ -9,11 +9,15 @@ export function describeRuleChange({
   name,
   state,
   apiKey,
+  by: operator,
 }: NotificationDetails): NotificationText {
-  const by = typeof apiKey === 'string' ? ' An API key did this.' : ''
+  const by =
+    operator === 'operator'
+      ? ' The operator of the service did this.'
+      : `${typeof apiKey === 'string' ? ' An API key did this.' : ''}${IF_NOT_YOU}`
   return {
     title: `The enrolment rule ${selfDeclared(String(name))} was ${verbOf(String(change), state)}`,
-    text: `Workloads that match an active rule get certificates in your name.${by}${IF_NOT_YOU}`,
+    text: `Workloads that match an active rule get certificates in your name.${by}`,
     link: LINK,
   }
 }

@@ -41,6 +41,19 @@ export async function everyRuleOf(db: Db, ownerId: number): Promise<CountedRule[
   return rows.map((row) => ({ ...row, live: Number(row.live) }))
 }
 
+/** The rules of all owners that are not deleted, oldest first. */
+export async function everyRule(db: Db): Promise<CountedRule[]> {
+  const rows = await db
+    .selectFrom('enrolment_rules')
+    .selectAll()
+    .select(countLive.as('live'))
+    .where('state', '<>', 'deleted')
+    .orderBy('created_at')
+    .orderBy('id')
+    .execute()
+  return rows.map((row) => ({ ...row, live: Number(row.live) }))
+}
+
 /** Deletes the rows of an owner's rules, whose agents must have been erased. */
 export async function eraseRules(tx: Tx, ownerId: number): Promise<void> {
   await tx.db.deleteFrom('enrolment_rules').where('owner_id', '=', ownerId).execute()

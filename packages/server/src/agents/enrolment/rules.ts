@@ -44,6 +44,9 @@ export interface RuleDeps extends CoreDeps {
   readonly platformKeys: PlatformKeys
 }
 
+/** Who pauses or ends a rule: its owner, or the operator in their place. */
+export type RuleActor = Pick<Caller, 'ownerId' | 'apiKey'> & { readonly isOperator?: true }
+
 const ID_LENGTH = 22
 const MAX_JWKS_BYTES = 12 * 1024
 const MAX_PASTED_KEYS = 20
@@ -178,7 +181,7 @@ export async function changeRule(
 /** Pauses a rule: it enrols and renews nobody, so its agents end when they are unseen for long enough. @throws CodedError NOT_FOUND */
 export async function pauseRule(
   { db, site, now }: Pick<RuleDeps, 'db' | 'site' | 'now'>,
-  caller: Session | Caller,
+  caller: RuleActor,
   id: string,
 ): Promise<EnrolmentRule> {
   await db.write(async (tx) => {
@@ -215,7 +218,7 @@ export async function resumeRule(
 /** Pauses a rule, and has all its agents revoked. @returns how many @throws CodedError NOT_FOUND */
 export async function endRule(
   { db, now }: Pick<RuleDeps, 'db' | 'now'>,
-  caller: Session | Caller,
+  caller: RuleActor,
   id: string,
 ): Promise<{ readonly ending: number }> {
   return db.write(async (tx) => {
@@ -353,7 +356,7 @@ type RuleEvent =
 /** Appends the event, and notifies the owner: a rule is access that outlasts the session. */
 async function recordChange(
   tx: Tx,
-  { ownerId, apiKey }: Caller,
+  { ownerId, apiKey, isOperator }: RuleActor,
   { id, name, state }: Pick<EnrolmentRuleRow, 'id' | 'name' | 'state'>,
   type: RuleEvent,
   at: number,
@@ -365,7 +368,12 @@ async function recordChange(
     ownerId,
     kind: 'enrolment_rule_changed',
     subject: `${type}:${id}:${seq}`,
-    details: { change: type, ...payload, ...(apiKey !== null && { apiKey }) },
+    details: {
+      change: type,
+      ...payload,
+      ...(apiKey !== null && { apiKey }),
+      ...(isOperator && { by: 'operator' }),
+    },
     at,
   })
 }
