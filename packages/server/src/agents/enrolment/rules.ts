@@ -1,20 +1,14 @@
 import {
-  assertHonestName,
   CodedError,
   ENROLMENT_DEFAULTS,
-  type EnrolmentKeys,
   type EnrolmentRule,
   type EnrolmentRulePatch,
   type EnrolmentRules,
   MAX_ENROLMENT_RULES,
-  type Match,
-  matchProblem,
-  missingPin,
   type NewEnrolmentRule,
   pointerProblem,
   randomBase58,
 } from '@countersign/protocol'
-import { reservedNames } from '../../accounts/identity-of-owner.ts'
 import { appendNotification } from '../../accounts/notifications/notify-owner.ts'
 import type { Caller } from '../../accounts/notify-of-access.ts'
 import { isLost, type MembershipEffect } from '../../accounts/organisations/end-membership.ts'
@@ -29,7 +23,7 @@ import type { EnrolmentRuleRow } from '../../database/schema/enrolment-rows.ts'
 import type { CoreDeps } from '../../secrets/core-deps.ts'
 import { scheduleEndOfRule } from './end-enrolment.ts'
 import { countLiveOfRule } from './enrolment-table.ts'
-import { isPrivate, type KeySource, type PlatformKeys, PlatformKeysError } from './platform-keys.ts'
+import type { PlatformKeys } from './platform-keys.ts'
 import { audienceOf, keysOf, matchOf } from './read-rule.ts'
 import {
   type CountedRule,
@@ -39,6 +33,7 @@ import {
   rulesOf,
   updateRule,
 } from './rule-table.ts'
+import { assertKeysReadable, assertSound, invalid } from './sound-rule.ts'
 
 export interface RuleDeps extends CoreDeps {
   readonly platformKeys: PlatformKeys
@@ -48,8 +43,6 @@ export interface RuleDeps extends CoreDeps {
 export type RuleActor = Pick<Caller, 'ownerId' | 'apiKey'> & { readonly isOperator?: true }
 
 const ID_LENGTH = 22
-const MAX_JWKS_BYTES = 12 * 1024
-const MAX_PASTED_KEYS = 20
 
 /** The rules that a member created go on without them, and are listed for review. */
 export const rulesOfEndedMember: MembershipEffect = async (tx, lost) => {
@@ -291,61 +284,6 @@ function columnsOf({
     display_name: profile.displayName,
     description: profile.description,
   }
-}
-
-/** @throws CodedError VALIDATION_ERROR */
-function assertSound(
-  deps: Pick<RuleDeps, 'serviceName' | 'site'>,
-  { issuer, trustDomain }: { readonly issuer: string | null; readonly trustDomain: string | null },
-  { keys, match, profile }: Pick<Changeable, 'keys' | 'match' | 'profile'>,
-): void {
-  const problem =
-    matchProblem(match as Match) ??
-    missingPin({ issuer, trustDomain, match: match as Match }) ??
-    keysProblem(keys, issuer)
-  if (problem !== null) throw invalid(problem)
-  for (const [name, text] of [
-    ['A display name', profile.displayName],
-    ['A description', profile.description],
-  ] as const) {
-    if (text !== null) assertHonestName(name, text, reservedNames(deps))
-  }
-}
-
-function keysProblem({ discovery, jwks }: EnrolmentKeys, issuer: string | null): string | null {
-  if (discovery === true && issuer === null) return 'keys: discovery needs an issuer.'
-  if (jwks === undefined) return null
-  if (!Array.isArray(jwks.keys) || jwks.keys.length < 1 || jwks.keys.length > MAX_PASTED_KEYS) {
-    return `keys: jwks has 1 to ${MAX_PASTED_KEYS} keys.`
-  }
-  if (jwks.keys.some((each: unknown) => typeof each !== 'object' || each === null)) {
-    return 'keys: each key of jwks is an object.'
-  }
-  if (jwks.keys.some((each: object) => isPrivate(each))) {
-    return 'keys: jwks has a private or symmetric key. Keep it secret, and paste public keys only.'
-  }
-  const isTooLong = Buffer.byteLength(JSON.stringify(jwks)) > MAX_JWKS_BYTES
-  return isTooLong ? 'keys: jwks has more than 12 KiB.' : null
-}
-
-/** @throws CodedError VALIDATION_ERROR with the reason */
-async function assertKeysReadable(
-  { platformKeys }: Pick<RuleDeps, 'platformKeys'>,
-  source: KeySource,
-) {
-  try {
-    if ((await platformKeys.check(source)) > 0) return
-  } catch (error) {
-    if (!(error instanceof PlatformKeysError)) throw error
-    throw invalid(`The keys of the issuer cannot be read. ${error.message}`)
-  }
-  throw invalid(
-    'None of the keys can verify tokens: RSA of 2,048 to 8,192 bits, P-256, P-384 or P-521.',
-  )
-}
-
-function invalid(message: string): CodedError {
-  return new CodedError('VALIDATION_ERROR', message)
 }
 
 type RuleEvent =

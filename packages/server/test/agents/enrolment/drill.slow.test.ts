@@ -22,7 +22,9 @@ test('200 workloads enrol, renew, work and end, and none is left', async (t) => 
     return results
   }
   const live = async () => jsonOf<{ live: number }>(await owner.get(`${RULES}/${rule.id}`)).live
-  const dids = await timed('enrol', async (key) => didIn(await enrolBy(service, platform, rule, key)))
+  const dids = await timed('enrol', async (key) =>
+    didIn(await enrolBy(service, platform, rule, key)),
+  )
   assert.equal(new Set(dids).size, WORKLOADS)
   const full = await enrolBy(service, platform, rule)
   assert.equal(full.status, 409, full.text)

@@ -26,7 +26,7 @@ test('the operator lists rules, pauses one, and ends one with its agents', async
   assert.match(await run('end', rule.id), /agents: 1/)
   await untilTicked(service, async () => (await ownAgent(owner, did)).status === 'revoked')
   const unknown = await countersignd(service.env, 'enrolment', 'pause', 'er_x')
-  assert.equal(unknown.code, 1)
+  assert.notEqual(unknown.code, 0)
   assert.match(unknown.stderr, /no enrolment rule/)
   const told = (await owner.get('/api/account/notifications')).text
   assert.match(told, /operator of the service did this/)
