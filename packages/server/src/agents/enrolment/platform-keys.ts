@@ -22,7 +22,7 @@ export interface FoundKeys {
 }
 
 /** A public key of an issuer that can verify platform tokens. */
-export interface PlatformKey {
+interface PlatformKey {
   readonly kid: string | null
   readonly key: KeyObject
   /** The only algorithm that it is for, if the set says so. */

@@ -8,6 +8,8 @@ import { startTestService } from '../../../../../test/support/service.ts'
 import { didIn, enrolBy, newOwner, newRule, RULES } from './with-rules.ts'
 
 const WORKLOADS = 200
+/** Few enough that no load is shed on a busy machine. */
+const AT_ONCE = 10
 
 test('200 workloads enrol, renew, work and end, and none is left', async (t) => {
   const service = await startTestService(t)
@@ -17,7 +19,11 @@ test('200 workloads enrol, renew, work and end, and none is left', async (t) => 
   const keys = Array.from({ length: WORKLOADS }, () => newKey())
   const timed = async <T>(name: string, work: (key: (typeof keys)[number], i: number) => T) => {
     const start = performance.now()
-    const results = await Promise.all(keys.map(work))
+    const results: Awaited<T>[] = []
+    for (let first = 0; first < WORKLOADS; first += AT_ONCE) {
+      const some = keys.slice(first, first + AT_ONCE)
+      results.push(...(await Promise.all(some.map((key, i) => work(key, first + i)))))
+    }
     t.diagnostic(`${name}: ${WORKLOADS} in ${Math.round(performance.now() - start)} ms`)
     return results
   }

@@ -13,7 +13,7 @@ import {
 } from '../../../../../test/support/platform.ts'
 import { claimAgent, startTestService } from '../../../../../test/support/service.ts'
 import { untilTicked } from '../../../../../test/support/until.ts'
-import { didIn, enrolBy, newOwner, newRule, RULES } from './with-rules.ts'
+import { didIn, enrolBy, newOwner, newRule, RULES, untilDecided } from './with-rules.ts'
 
 const count = (statuses: readonly number[], status: number) =>
   statuses.filter((each) => each === status).length
@@ -25,12 +25,12 @@ test('of 25 keys with one token, one enrols; the same request 25 times makes one
   const rule = await newRule(owner, ruleFor(platform))
   const token = await platform.token({ aud: rule.audience, sub: SUBJECT })
   const bodies = Array.from({ length: 25 }, () => enrolmentBody(service, rule.id, token))
-  const answers = await Promise.all(bodies.map((body) => enrol(service, body)))
+  const answers = await Promise.all(bodies.map((body) => untilDecided(() => enrol(service, body))))
   const statuses = answers.map(({ status }) => status)
   assert.deepEqual([count(statuses, 201), count(statuses, 409)], [1, 24])
   const other = await platform.token({ aud: rule.audience, sub: SUBJECT, jti: 'other' })
   const body = enrolmentBody(service, rule.id, other)
-  const same = await Promise.all(bodies.map(() => enrol(service, body)))
+  const same = await Promise.all(bodies.map(() => untilDecided(() => enrol(service, body))))
   const again = same.map(({ status }) => status)
   assert.deepEqual([count(again, 201), count(again, 200)], [1, 24])
   assert.equal(new Set(same.map((each) => jsonOf(each).svcDid)).size, 1)
@@ -53,7 +53,9 @@ test('of 200 keys for 50 seats, 50 enrol, and a seat that is given up is taken a
       return { key, body: enrolmentBody(service, rule.id, token, key) }
     }),
   )
-  const answers = await Promise.all(bodies.map(({ body }) => enrol(service, body)))
+  const answers = await Promise.all(
+    bodies.map(({ body }) => untilDecided(() => enrol(service, body))),
+  )
   const statuses = answers.map(({ status }) => status)
   assert.deepEqual([count(statuses, 201), count(statuses, 409)], [50, 150])
   const first = statuses.indexOf(201)
@@ -69,7 +71,9 @@ test('the state of the rule at the commit decides, and the end of a rule leaves 
   const owner = await newOwner(service)
   const platform = newPlatform()
   const rule = await newRule(owner, ruleFor(platform, { maxLive: 200 }))
-  const enrolments = Array.from({ length: 30 }, () => enrolBy(service, platform, rule))
+  const enrolments = Array.from({ length: 30 }, () =>
+    untilDecided(() => enrolBy(service, platform, rule)),
+  )
   const [ended, ...answers] = await Promise.all([
     owner.post(`${RULES}/${rule.id}/end`),
     ...enrolments,

@@ -11,6 +11,7 @@ import {
 } from '../../../../../test/support/platform.ts'
 import type { TestService } from '../../../../../test/support/service.ts'
 import { type SignedInOwner, signIn } from '../../../../../test/support/signed-in.ts'
+import { until } from '../../../../../test/support/until.ts'
 
 export const RULES = '/api/account/enrolment/rules'
 
@@ -40,6 +41,17 @@ export async function enrolBy(
   const token = await platform.token({ aud: audience, sub: SUBJECT, jti: randomUUID() })
   const issuedAt = Math.floor(now() / 1000)
   return enrol(service, enrolmentBody(service, id, token, key, issuedAt))
+}
+
+/** Asks again while the service says that too much comes at once, as clients do. */
+export async function untilDecided(ask: () => Promise<Answer>): Promise<Answer> {
+  let answer = await ask()
+  await until(async () => {
+    if (answer.status !== 503) return true
+    answer = await ask()
+    return false
+  })
+  return answer
 }
 
 /** The DID of an enrolment that was answered with this status. */
