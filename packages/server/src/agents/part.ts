@@ -191,6 +191,7 @@ export async function openAgents(
         'countersign_enrolment_key_fetches_total',
         'Reads of the keys of issuers of platform tokens, by outcome',
         () => platformKeys.reads.counts,
+        'result',
       )
     },
     jobs: {

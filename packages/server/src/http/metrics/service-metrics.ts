@@ -89,6 +89,7 @@ export function describeOutcomes(metrics: MetricRegistrar, requests: RequestMetr
     'countersign_enrolments_total',
     'Well-formed enrolments of workloads, by outcome, or the check that refused them',
     () => requests.enrolments.counts,
+    'result',
   )
   metrics.labelledCounter(
     'countersign_enrolments_ended_total',
