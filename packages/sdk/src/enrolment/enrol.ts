@@ -71,9 +71,8 @@ export interface Enrolment {
  * retry is harmless. Call it again after `renewAfter`, or use `keepEnrolled`.
  *
  * The token is sent to the service only, never along a redirect, and no error repeats it.
- * @throws CountersignError FORBIDDEN if the rule does not admit the token; TOKEN_EXPIRED; CONFLICT if another key has used the token, or the
- *   rule has no seat left; AGENT_NOT_ACTIVE if the agent is suspended; KEY_ALREADY_CLAIMED; IDENTITY_REQUIRED; NOT_FOUND;
- *   NO_PLATFORM_TOKEN if the platform gives no token; INVALID_ARGUMENT; and the errors of every call
+ * @throws CountersignError FORBIDDEN if the rule does not admit the token; CONFLICT if another key has used it, or no seat is left;
+ *   AGENT_NOT_ACTIVE, KEY_ALREADY_CLAIMED, IDENTITY_REQUIRED, NOT_FOUND, TOKEN_EXPIRED, NO_PLATFORM_TOKEN, INVALID_ARGUMENT
  */
 export async function enrol(
   options: EnrolOptions,
