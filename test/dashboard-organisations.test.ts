@@ -38,11 +38,11 @@ test('what ended with a membership is said in words, and what did not end is not
     recoveriesEnded: 0,
     transfersEnded: 0,
     responsibleFor: 0,
-    toReview: { webhooks: [], grantIssuers: [] },
+    toReview: { webhooks: [], grantIssuers: [], enrolmentRules: [] },
   }
   assert.deepEqual(endedTexts(nothing), [])
   assert.ok(isNothing(nothing))
-  assert.ok(!isNothing({ ...nothing, toReview: { webhooks: ['wh_1'], grantIssuers: [] } }))
+  assert.ok(!isNothing({ ...nothing, toReview: { ...nothing.toReview, webhooks: ['wh_1'] } }))
   assert.deepEqual(endedTexts({ ...nothing, apiKeysEnded: 1, responsibleFor: 1200 }), [
     '1 API key was deleted.',
     '1,200 agents have no responsible person now.',

@@ -9,6 +9,7 @@ import { packPython } from '../tools/published/pack-python.ts'
 import { allowDelegation } from './support/allow-delegation.ts'
 import { decidedHere, mistakesHere, withoutRequestId } from './support/decided-here.ts'
 import { blocksOf } from './support/doc-page.ts'
+import { newTestRule } from './support/enrolment-rule.ts'
 import { startGuardedSite } from './support/express-gateway.ts'
 import { fileCleanup } from './support/file-cleanup.ts'
 import { newKey } from './support/key.ts'
@@ -74,11 +75,14 @@ test("the package's own tests pass with a real service and gateway", SUITE.optio
   const delegating = newKey()
   const owner = await service.operator.addVerifiedOwner()
   await allowDelegation(service, owner, await claimAgent(service, owner, delegating), 2)
+  const { rule, tokenFor } = await newTestRule(service)
+  const enrolment = { rule: rule.id, token: await tokenFor(rule.audience) }
   const env = {
     ...SUITE.env,
     COUNTERSIGN_TEST_SERVICE: service.url,
     COUNTERSIGN_TEST_SITE: site.url,
     COUNTERSIGN_TEST_TOKENS: JSON.stringify(tokens),
+    COUNTERSIGN_TEST_ENROLMENT: JSON.stringify(enrolment),
     COUNTERSIGN_TEST_DELEGATION: JSON.stringify({
       site: delegates.url,
       jwk: delegating.privateKey.export({ format: 'jwk' }),

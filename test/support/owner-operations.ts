@@ -88,8 +88,9 @@ export const OPERATIONS_OF_SCOPES: Readonly<Record<ApiKeyScope, readonly string[
     'reactivateAgent',
     'endOwnDelegations',
     'endOwnDelegationGroup',
+    'pauseEnrolmentRule',
   ],
-  'agents:revoke': ['revokeAgent', 'reportOwnKey'],
+  'agents:revoke': ['revokeAgent', 'reportOwnKey', 'endEnrolmentRule'],
   'claim_tokens:create': ['issueToken', 'issueTokens'],
   'channels:write': [
     'addChannel',
@@ -107,6 +108,7 @@ export const OPERATIONS_OF_SCOPES: Readonly<Record<ApiKeyScope, readonly string[
     'testWebhook',
     'redeliverWebhook',
   ],
+  'enrolment:read': ['listEnrolmentRules', 'enrolmentRule'],
   'grants:read': ['listGrantIssuers', 'agentGrants'],
   'grants:write': ['createGrantIssuer', 'deleteGrantIssuer', 'assignGrantIssuer'],
 }

@@ -17,6 +17,8 @@ export const API_RESOURCES: readonly ApiResource[] = [
     tag: 'claim',
     operations: [
       'claim',
+      'enrol',
+      'endEnrolment',
       'renounce',
       'rotateKey',
       'recoverKey',
@@ -207,6 +209,22 @@ export const API_RESOURCES: readonly ApiResource[] = [
       'linkSso',
       'beginOrganisationSignIn',
       'organisationSignInCallback',
+    ],
+  },
+  {
+    name: 'enrolment',
+    title: 'Enrolment rules',
+    tag: 'owner',
+    operations: [
+      'listEnrolmentRules',
+      'enrolmentRule',
+      'createEnrolmentRule',
+      'changeEnrolmentRule',
+      'testEnrolmentRule',
+      'pauseEnrolmentRule',
+      'resumeEnrolmentRule',
+      'endEnrolmentRule',
+      'deleteEnrolmentRule',
     ],
   },
   {

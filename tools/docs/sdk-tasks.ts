@@ -62,6 +62,23 @@ export const SDK_PAGES: readonly SdkPage[] = [
         ],
       },
       {
+        title: 'Enrol a workload',
+        intro:
+          'Get an identity by the token of your platform, without a stored secret, and keep it while the workload runs.',
+        names: [
+          'enrol',
+          'keepEnrolled',
+          'githubActionsToken',
+          'gcpToken',
+          'tokenFile',
+          'EnrolOptions',
+          'Enrolment',
+          'EnrolmentEnded',
+          'KeepEnrolledOptions',
+          'PlatformTokenSource',
+        ],
+      },
+      {
         title: 'Prove a runtime',
         intro: 'Renew the proof of a runtime channel.',
         names: [

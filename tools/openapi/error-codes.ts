@@ -24,6 +24,13 @@ function withCodes(path: string, method: string, operation: Operation): Operatio
 /** Error codes that do not follow from the shape of an operation. */
 const FURTHER: Readonly<Record<string, readonly ErrorCode[]>> = {
   claim: ['INVALID_SIGNATURE', 'NOT_FOUND', 'KEY_ALREADY_CLAIMED', 'TOKEN_EXPIRED'],
+  enrol: [
+    ...(['INVALID_SIGNATURE', 'FORBIDDEN', 'IDENTITY_REQUIRED', 'NOT_FOUND'] as const),
+    ...(['KEY_ALREADY_CLAIMED', 'AGENT_NOT_ACTIVE', 'CONFLICT', 'TOKEN_EXPIRED'] as const),
+    'RATE_LIMITED',
+  ],
+  endEnrolment: ['INVALID_SIGNATURE'],
+  createEnrolmentRule: ['IDENTITY_REQUIRED', 'CONFLICT'],
   verify: ['INVALID_SIGNATURE', 'NOT_FOUND'],
   identify: ['NOT_FOUND'],
   agentCertificate: ['AGENT_NOT_ACTIVE'],

@@ -48,10 +48,10 @@ export const BARS: readonly {
   readonly mostFiles?: number
   readonly mostLines: number
 }[] = [
-  { within: /^packages\/server\/src\//, mostFiles: 660, mostLines: 73_000 },
+  { within: /^packages\/server\/src\//, mostFiles: 680, mostLines: 76_000 },
   // The lists of parts and of effects, and what registers, runs and closes them.
   { within: /^packages\/server\/src\/service\/[^/]+\.ts$/, mostLines: 760 },
-  { within: /^packages\/[a-z]+\/src\//, mostLines: 130_000 },
+  { within: /^packages\/[a-z]+\/src\//, mostLines: 135_000 },
 ]
 
 /** Files with a name of one pattern, and what they may not import (specifiers, type imports included). */

@@ -17,7 +17,7 @@ const TIMEOUT_MS = 10_000
 
 interface SharedOptions {
   readonly url?: string
-  /** Of `sign-request`, whose `--url` is that of a request. */
+  /** Of `enrol`, and of `sign-request`, whose `--url` is that of a request. */
   readonly service?: string
   readonly key?: string
   readonly json?: boolean
@@ -95,12 +95,13 @@ export class Invocation {
   }
 
   /**
-   * The address of the service: `--url`, else COUNTERSIGN_URL, else the one that npx has this command from, else this
-   * machine. Warns once if it is plain http.
+   * The address of the service: `--service`, else `--url`, else COUNTERSIGN_URL, else the one that npx has this command from, else
+   * this machine. Warns once if it is plain http.
    * @throws Failure USAGE
    */
   get service(): URL {
-    this.#service ??= this.#readService(this.#options().url)
+    const { service, url } = this.#options()
+    this.#service ??= this.#readService(service ?? url)
     return this.#service
   }
 

@@ -7,6 +7,7 @@ import { claimCommand } from './commands/claim.ts'
 import { conformanceCommand } from './commands/conformance.ts'
 import { delegateCommand } from './commands/delegate.ts'
 import { endDelegationsCommand } from './commands/end-delegations.ts'
+import { enrolCommand } from './commands/enrol.ts'
 import { fetchCommand } from './commands/fetch.ts'
 import { grantCommand } from './commands/grant.ts'
 import { keygenCommand } from './commands/keygen.ts'
@@ -37,6 +38,7 @@ const HELP = `
 For agents:
   $ countersign keygen                    generate a key
   $ countersign claim svc-verify-…        redeem a claim token from the owner
+  $ countersign enrol --rule er_… --github    enrol by the token of your platform, without a stored secret
   $ countersign whoami                    show your DID and certificate
   $ countersign fetch <url>               send a signed request, which proves that you hold the key
   $ countersign sign --audience <origin> '<challenge>'    sign a challenge that a site sent
@@ -110,6 +112,7 @@ function buildProgram(io: Io, json: boolean) {
   takesKey(program)
   keygenCommand(program, invocation)
   claimCommand(program, invocation)
+  enrolCommand(program, invocation)
   whoamiCommand(program, invocation)
   cardCommand(program, invocation)
   signCommand(program, invocation)

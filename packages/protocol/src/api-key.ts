@@ -12,6 +12,7 @@ export const API_KEY_SCOPES = [
   'webhooks:write',
   'grants:read',
   'grants:write',
+  'enrolment:read',
 ] as const
 export type ApiKeyScope = (typeof API_KEY_SCOPES)[number]
 

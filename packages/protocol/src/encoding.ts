@@ -75,6 +75,15 @@ function encodeWith(alphabet: Uint8Array, padding: string, bytes: Uint8Array): s
     : head + String.fromCharCode(code(bits >> 6)) + padding
 }
 
+/** The bytes of canonical base64url without padding (RFC 4648 section 5), or null if the text is another. */
+export function decodeBase64Url(text: string): Uint8Array | null {
+  if (!/^[A-Za-z0-9_-]*$/.test(text) || text.length % 4 === 1) return null
+  const binary = atob(text.replaceAll('-', '+').replaceAll('_', '/'))
+  const bytes = new Uint8Array(binary.length)
+  for (let i = 0; i < binary.length; i++) bytes[i] = binary.charCodeAt(i)
+  return encodeBase64Url(bytes) === text ? bytes : null
+}
+
 const encoder = new TextEncoder()
 
 /** Encodes well-formed text as UTF-8. A lone surrogate would become U+FFFD, which is another text. */

@@ -1,6 +1,6 @@
-import { utf8 } from './encoding.ts'
 import type { Naming } from './naming.ts'
 import { keyThumbprint } from './public-key.ts'
+import { markedMessage } from './signed-bytes.ts'
 
 /** How far the `issuedAt` of a key operation may be from the time of the service, in seconds. */
 export const KEY_OPERATION_TOLERANCE_SECONDS = 300
@@ -48,18 +48,12 @@ export interface KeyOperation {
  * The bytes that an agent signs for an operation on its keys: 0xFF, then as UTF-8, separated by line feeds,
  * `svc-<operation>-v1`, the service, the DID, the sequence number, the thumbprints (RFC 7638) of the old and of the new key,
  * `-` for none, the time, and for `recover` the recovery token.
- * A site chooses what an agent signs as a challenge. 0xFF never occurs in UTF-8, so no challenge, claim or signature base of
- * RFC 9421 can be these bytes.
  */
 export function keyOperationMessage(naming: Naming, signed: KeyOperation): Uint8Array {
   const { operation, service, did, sequence, oldKey, newKey, issuedAt, recoveryToken } = signed
   const name = `${naming.shortName}-${operation}-v1`
   const lines = [name, service, did, sequence, thumbprintOf(oldKey), thumbprintOf(newKey), issuedAt]
-  const text = utf8([...lines, ...(recoveryToken === undefined ? [] : [recoveryToken])].join('\n'))
-  const message = new Uint8Array(1 + text.length)
-  message[0] = 0xff
-  message.set(text, 1)
-  return message
+  return markedMessage([...lines, ...(recoveryToken === undefined ? [] : [recoveryToken])])
 }
 
 function thumbprintOf(key: Uint8Array | null): string {

@@ -37,6 +37,8 @@ export type LocalErrorCode =
   | 'OUTCOME_UNKNOWN'
   /** An argument or option is invalid. */
   | 'INVALID_ARGUMENT'
+  /** The platform of a workload gives no token to enrol with. */
+  | 'NO_PLATFORM_TOKEN'
   /** There is no key to load. */
   | 'NO_KEY'
   /** The text is not a usable private key, or the signer's signature does not match its public key. */

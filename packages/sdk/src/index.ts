@@ -63,6 +63,13 @@ export { DelegatedAgent, type DelegatedAgentOptions } from './delegation/delegat
 export type { DelegateRequest, SignedDelegation } from './delegation/sign-delegation.ts'
 export { discoverNaming } from './discover-naming.ts'
 export {
+  type Enrolment,
+  type EnrolOptions,
+  enrol,
+  type PlatformTokenSource,
+} from './enrolment/enrol.ts'
+export { type KeepEnrolledOptions, keepEnrolled } from './enrolment/keep-enrolled.ts'
+export {
   CountersignError,
   type CountersignErrorCode,
   type CountersignErrorDetails,
@@ -135,6 +142,7 @@ export type {
   DelegationsEnded,
   DidDocument,
   DirectoryProof,
+  EnrolmentEnded,
   Grade,
   GradeReport,
   Grant,

@@ -21,3 +21,4 @@ export {
   recoverKeyFile,
   rotateKeyFile,
 } from './node/rotate-key-file.ts'
+export { gcpToken, githubActionsToken, tokenFile } from './node/token-sources.ts'

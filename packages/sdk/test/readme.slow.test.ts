@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
+import { newTestRule } from '../../../test/support/enrolment-rule.ts'
 import { startSite } from '../../../test/support/impostor.ts'
 import { freePort } from '../../../test/support/ports.ts'
+import { BASE_ENV } from '../../../test/support/run.ts'
 import {
   ROOT,
   run,
@@ -84,7 +87,31 @@ test('every snippet of the README runs, and does what the README says', async (t
   assert.deepEqual([known, unknown], ['full', 'deny'])
   assert.match(grade ?? '', /^C Verify .* true$/)
   const all = snippetsOf(join(ROOT, 'packages/sdk/README.md')).keys()
-  assert.deepEqual([...ran, ...FRAMEWORK_SITES, 'route.ts'].sort(), [...all].sort())
+  assert.deepEqual([...ran, ...FRAMEWORK_SITES, 'enrol.ts', 'route.ts'].sort(), [...all].sort())
+})
+
+test('the workload of the README enrols by GitHub Actions, and ends its agent when it is stopped', async (t) => {
+  const service = await startTestService(t)
+  const { rule, tokenFor } = await newTestRule(service, { binding: 'key' })
+  const github = await startSite(t, async (request, response) => {
+    const audience = new URL(request.url ?? '', service.url).searchParams.get('audience')
+    response.end(JSON.stringify({ value: await tokenFor(audience ?? '') }))
+  })
+  const dir = project(t, { 'https://id.example': service.url, 'er_…': rule.id })
+  const env = {
+    ...BASE_ENV,
+    ACTIONS_ID_TOKEN_REQUEST_URL: github,
+    ACTIONS_ID_TOKEN_REQUEST_TOKEN: 'bearer',
+  }
+  const workload = spawn(process.execPath, ['enrol.ts'], { cwd: dir, env, stdio: 'pipe' })
+  t.after(() => workload.kill('SIGKILL'))
+  const exited = once(workload, 'exit')
+  const [did] = await once(workload.stdout, 'data')
+  assert.match(String(did), DID)
+  workload.kill('SIGTERM')
+  assert.deepEqual(await exited, [0, null])
+  const { verified } = await new Registry(service.url).lookup(String(did).trim())
+  assert.equal(verified, false)
 })
 
 const FRAMEWORK_SITES = ['express-site.ts', 'fastify-site.ts', 'hono-site.ts']

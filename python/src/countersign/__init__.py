@@ -14,6 +14,7 @@ from .certificates import (
 )
 from .delegated_agent import DelegatedAgent
 from .delegation import Delegation, DelegationHop, DelegationLimits, DelegationPolicy, SignedDelegation
+from .enrolment import Enrolment, enrol, gcp_token, github_actions_token, keep_enrolled, token_file
 from .errors import CountersignError
 from .keys import AgentKey, default_key_file
 from .nonces import MemoryNonceStore, NonceStore, UsedNonce
@@ -41,6 +42,7 @@ __all__ = [
     "DelegationHop",
     "DelegationLimits",
     "DelegationPolicy",
+    "Enrolment",
     "Grade",
     "Lookup",
     "MemoryChallengeStore",
@@ -61,6 +63,11 @@ __all__ = [
     "VerifiedStaple",
     "__version__",
     "default_key_file",
+    "enrol",
+    "gcp_token",
+    "github_actions_token",
+    "keep_enrolled",
+    "token_file",
     "verify_certificate",
     "verify_request",
     "verify_staple",

@@ -10,7 +10,7 @@ class CountersignError(Exception):
 
     :ivar code: a code of the service, such as ``NOT_FOUND``, or of this package: ``NETWORK``, ``PROTOCOL`` (the response
         is not that of a service), ``OUTCOME_UNKNOWN`` (a claim was sent without a response), ``INVALID_ARGUMENT``,
-        ``NO_KEY``, ``UNUSABLE_KEY``, ``KEY_EXISTS``, ``NO_DID``, ``LOOKS_LIKE_A_CLAIM``, ``NOT_A_CHALLENGE``,
+        ``NO_KEY``, ``NO_PLATFORM_TOKEN``, ``UNUSABLE_KEY``, ``KEY_EXISTS``, ``NO_DID``, ``LOOKS_LIKE_A_CLAIM``, ``NOT_A_CHALLENGE``,
         ``WRONG_AUDIENCE``, ``INVALID_TOKEN``, ``CERTIFICATE_REVOKED``, ``CERTIFICATE_SUSPENDED``,
         ``ISSUER_UNAVAILABLE``, ``DELEGATION_NOT_ALLOWED``, ``OUTSIDE_DELEGATION``, ``TIMEOUT``
     :ivar status: the HTTP status of the response, if there was one

@@ -238,6 +238,14 @@ class DelegationsEnded(TypedDict):
     endedAt: Optional[str]
 
 
+class EnrolmentEnded(TypedDict):
+    """``statusReason``: such as ``enrolment_ended``."""
+
+    did: str
+    status: str
+    statusReason: Optional[str]
+
+
 __all__ = [
     "AgentKeys",
     "AgentLinks",
@@ -248,6 +256,7 @@ __all__ = [
     "Certificate",
     "ChannelEvidence",
     "DelegationsEnded",
+    "EnrolmentEnded",
     "Grade",
     "GradeEvidence",
     "GradePoints",

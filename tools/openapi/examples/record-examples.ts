@@ -20,6 +20,7 @@ import {
   recordStatuses,
 } from './record-agents.ts'
 import { recordChannels } from './record-channels.ts'
+import { recordEnrolment } from './record-enrolment.ts'
 import { recordErrors } from './record-errors.ts'
 import { recordGrants, recordWebhooks } from './record-integrations.ts'
 import { recordKeys } from './record-keys.ts'
@@ -63,6 +64,7 @@ try {
   await recordErrors(world, agents)
   await signInAgain(world)
   await recordKeys(world, agents)
+  await recordEnrolment(world)
   await recordOrganisations(world)
   await recordScim(world)
   await recordTransfers(world)

@@ -87,6 +87,10 @@ const SENTENCES: Readonly<
   'owner.grant_issuer_deleted': ({ name }) => `Grant issuer “${name}” deleted.`,
   'owner.grant_issuer_assigned': ({ agent }) => `${agent} was assigned to a grant issuer.`,
   'owner.grant_issuer_unassigned': ({ agent }) => `${agent} gets no more grants.`,
+  'owner.enrolment_rule_created': ({ name }) => `Enrolment rule “${name}” created.`,
+  'owner.enrolment_rule_changed': (payload) =>
+    `Enrolment rule “${payload.name}” ${payload.state === 'paused' ? 'paused' : 'changed'}${byKey(payload)}.`,
+  'owner.enrolment_rule_deleted': ({ name }) => `Enrolment rule “${name}” deleted.`,
   'owner.scim_token_created': () => 'SCIM token created.',
   'owner.scim_token_ended': () => 'SCIM token ended.',
   'owner.grant_first_issued': ({ agent, audience }) =>

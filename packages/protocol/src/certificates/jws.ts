@@ -1,4 +1,4 @@
-import { encodeBase64Url, utf8 } from '../encoding.ts'
+import { decodeBase64Url, encodeBase64Url, utf8 } from '../encoding.ts'
 import { parseJsonBytes } from '../json.ts'
 
 /** `EdDSA` is Ed25519 (RFC 8037), `ES256` ECDSA with P-256 (RFC 7518 section 3.4). */
@@ -111,12 +111,4 @@ function objectOf(part: string, name: 'header' | 'payload'): Readonly<Record<str
 
 function encodeJson(value: object): string {
   return encodeBase64Url(utf8(JSON.stringify(value)))
-}
-
-/** @returns null unless the text is canonical base64url without padding (RFC 4648 section 5) */
-function decodeBase64Url(text: string): Uint8Array | null {
-  if (!/^[A-Za-z0-9_-]*$/.test(text) || text.length % 4 === 1) return null
-  const binary = atob(text.replaceAll('-', '+').replaceAll('_', '/'))
-  const bytes = Uint8Array.from(binary, (each) => each.charCodeAt(0))
-  return encodeBase64Url(bytes) === text ? bytes : null
 }

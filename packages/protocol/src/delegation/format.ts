@@ -1,5 +1,5 @@
 import { sha256 } from '@noble/hashes/sha2.js'
-import { encodeBase64Url, utf8 } from '../encoding.ts'
+import { decodeBase64Url, encodeBase64Url, utf8 } from '../encoding.ts'
 import type { DelegationLimits } from '../http-signatures/signed-request-types.ts'
 import { parseJsonBytes } from '../json.ts'
 import { keyThumbprint, parseThumbprint } from '../public-key.ts'
@@ -171,13 +171,4 @@ function parsed(bytes: Uint8Array): unknown {
 
 function membersOf(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
-}
-
-/** @returns null unless the text is canonical base64url without padding (RFC 4648 section 5) */
-function decodeBase64Url(text: string): Uint8Array | null {
-  if (!/^[A-Za-z0-9_-]*$/.test(text) || text.length % 4 === 1) return null
-  const binary = atob(text.replaceAll('-', '+').replaceAll('_', '/'))
-  const bytes = new Uint8Array(binary.length)
-  for (let i = 0; i < binary.length; i++) bytes[i] = binary.charCodeAt(i)
-  return encodeBase64Url(bytes) === text ? bytes : null
 }

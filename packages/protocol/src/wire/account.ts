@@ -4,6 +4,7 @@ import { ASSURANCES } from '../status.ts'
 import { apiKeySchema } from './api-keys.ts'
 import { exportedChannelSchema } from './channels.ts'
 import { exportedDelegationGroupSchema } from './delegation.ts'
+import { exportedEnrolmentRulesSchema } from './enrolment.ts'
 import { publicKey, timestamp } from './formats.ts'
 import { exportedGrantIssuersSchema } from './grants.ts'
 import { agentKey, keyRecovery, keyRenouncing } from './keys.ts'
@@ -199,6 +200,7 @@ export const exportSchema = (naming: Naming) =>
       memberships: exportedMembershipsSchema(),
       transfers: exportedTransfersSchema(naming),
       webhooks: exportedWebhooksSchema(naming),
+      enrolmentRules: exportedEnrolmentRulesSchema(),
       grantIssuers: exportedGrantIssuersSchema(naming),
       notifications: exportedNotificationsSchema(),
       emailAddresses: exportedAddressesSchema(),

@@ -24,6 +24,7 @@ export const SECURITY_KINDS = [
   'access_changed',
   'member_changed',
   'transfer',
+  'enrolment_rule_changed',
 ] as const
 
 /** Every kind of notification. Only ever extended, because kinds are stored. */
@@ -37,6 +38,7 @@ export const NOTIFICATION_KINDS = [
   'webhook_disabled',
   'invitation',
   'responsible_missing',
+  'enrolment_attention',
   ...SECURITY_KINDS,
 ] as const
 

@@ -112,6 +112,7 @@ export const endedAccessSchema = () =>
       {
         webhooks: Type.Array(Type.String()),
         grantIssuers: Type.Array(Type.String()),
+        enrolmentRules: Type.Array(Type.String()),
       },
       { description: 'the ids of what the member created and what goes on: check who has access' },
     ),

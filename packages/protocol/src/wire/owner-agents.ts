@@ -5,6 +5,7 @@ import { STATUS_SETTERS } from '../status.ts'
 import { DESCRIPTION_PATTERN } from '../text.ts'
 import { cardMembers } from './card.ts'
 import { maxDelegationDepth } from './delegation.ts'
+import { agentEnrolmentSchema } from './enrolment.ts'
 import { did, status, timestamp } from './formats.ts'
 import { displayName, username } from './names.ts'
 import { nullable } from './nullable.ts'
@@ -56,6 +57,7 @@ export const ownerAgentSchema = (naming: Naming) =>
         { description: 'as the owner entered it; null where nothing was' },
       ),
       responsible: nullable(responsibleSchema()),
+      enrolment: nullable(agentEnrolmentSchema()),
       nextStep: nullable(
         Type.Object(
           { grade: grade(), step: Type.String() },
@@ -104,6 +106,12 @@ export const ownerAgentsQuerySchema = () =>
           pattern: `^(none|mb_${BASE58_CLASS}{12})$`,
           description:
             'only agents for which this member is responsible, by the id of the membership; none: nobody',
+        }),
+      ),
+      enrolled: Type.Optional(
+        Type.Enum(['only', 'exclude'], {
+          type: 'string',
+          description: 'only agents that workloads have enrolled, or none of them',
         }),
       ),
       sort: Type.Optional(

@@ -10,6 +10,8 @@ import {
   delegationsEndedSchema,
   didDocumentSchema,
   directoryProofSchema,
+  endedEnrolmentSchema,
+  enrolResponseSchema,
   feedChangeSchema,
   feedHeadClaimsSchema,
   gradeAnswerSchema,
@@ -42,6 +44,8 @@ export const VERIFICATION = verifyResponseSchema(naming)
 export const DID_DOCUMENT = didDocumentSchema()
 export const GRADE_REPORT = gradeAnswerSchema(naming)
 export const CLAIMED = claimResponseSchema(naming)
+export const ENROLLED = enrolResponseSchema(naming)
+export const ENROLMENT_ENDED = endedEnrolmentSchema(naming)
 export const RENOUNCED = renouncedSchema(naming)
 export const DELEGATIONS_ENDED = delegationsEndedSchema(naming)
 export const DELEGATION_GROUP = delegationGroupSchema()

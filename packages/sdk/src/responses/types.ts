@@ -196,6 +196,14 @@ export interface Claimed {
   readonly message: string
 }
 
+/** The agent of an enrolment that has ended. */
+export interface EnrolmentEnded {
+  readonly did: string
+  readonly status: AgentStatus
+  /** Such as `enrolment_ended`; null if the service gives none. */
+  readonly statusReason: string | null
+}
+
 /** The certificate of an agent that renounced it: suspended until `finalAt`, then revoked. */
 export interface Renounced {
   readonly did: string

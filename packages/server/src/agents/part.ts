@@ -9,6 +9,7 @@ import type {
 } from '@countersign/protocol'
 import type { OwnersPart } from '../accounts/owners/owner-routes.ts'
 import type { OwnerDeps } from '../accounts/providers/providers.ts'
+import { ENROLMENTS } from '../http/limits/rate-limits.ts'
 import type { PartDeps } from '../http/part.ts'
 import { openServiceKey } from '../secrets/service-keys.ts'
 import {
@@ -25,6 +26,18 @@ import { claim } from './claims/claim.ts'
 import { claimRoute, issueTokenRoutes } from './claims/claim-routes.ts'
 import type { ClaimLog } from './claims/mint.ts'
 import { clientMetadataRoute } from './client-metadata-routes.ts'
+import {
+  END_ENROLMENT,
+  END_RULE,
+  endAgentsOfRule,
+  endByWorkload,
+  endUnseen,
+} from './enrolment/end-enrolment.ts'
+import { enrol } from './enrolment/enrol.ts'
+import { enrolledAgents } from './enrolment/enrolment-of-agent.ts'
+import { enrolmentRoutes } from './enrolment/enrolment-routes.ts'
+import { ownEnrolmentRoutes } from './enrolment/own-enrolment-routes.ts'
+import { PlatformKeys } from './enrolment/platform-keys.ts'
 import type { ReadDeps } from './find-agent.ts'
 import { agentsOfKeyRoute } from './keys/agents-of-key-routes.ts'
 import { completeDueRecovery } from './keys/complete-recovery.ts'
@@ -79,6 +92,11 @@ export async function openAgents(
   const directoryKey = await openServiceKey({ db, dataDir: settings.dataDir }, 'directory')
   const claimDeps = { ...context, naming, keyReuse, log }
   const keyDeps = { ...context, keyReuse, recoveryDelayMs }
+  const platformKeys = new PlatformKeys(context)
+  const newAgents = settings.rateLimits.get(ENROLMENTS) ?? null
+  const { enrolments, enrolmentsEnded } = metrics
+  const enrolDeps = { ...keyDeps, platformKeys, newAgents, enrolments }
+  const endDeps = { ...context, onEnded: () => enrolmentsEnded.add('agent') }
   const verifyDeps = { ...context, findRoot }
   const pageReads = { ...context, db: db.read }
   const verify = (request: VerifyRequest) =>
@@ -132,6 +150,11 @@ export async function openAgents(
           proveDirectory(context, reference, request),
       })
       serviceDirectoryRoute(app, { ...context, directoryKey })
+      enrolmentRoutes(app, {
+        naming,
+        enrol: (request) => enrol(enrolDeps, request),
+        endEnrolment: (reference, request) => endByWorkload(endDeps, reference, request),
+      })
     },
     ahead: [
       {
@@ -147,6 +170,7 @@ export async function openAgents(
       ownDelegationRoutes(app, { ...owners, deps: context })
       transferRoutes(app, { ...owners, deps: keyDeps })
       organisationSettingsRoutes(app, { ...owners, deps: context })
+      ownEnrolmentRoutes(app, { ...owners, deps: { ...context, platformKeys } })
     },
     gauges(registrar) {
       registrar.gauge(
@@ -160,6 +184,15 @@ export async function openAgents(
         ['state'],
         () => transfersByState(context),
       )
+      registrar.gauge('countersign_enrolled_agents', 'Enrolled agents that have not ended', () =>
+        enrolledAgents(context),
+      )
+      registrar.labelledCounter(
+        'countersign_enrolment_key_fetches_total',
+        'Reads of the keys of issuers of platform tokens, by outcome',
+        () => platformKeys.reads.counts,
+        'result',
+      )
     },
     jobs: {
       [REGRADE_OWNER]: continueRegrade,
@@ -167,6 +200,12 @@ export async function openAgents(
       [REVOKE_RENOUNCED]: revokeRenounced,
       [RESPONSIBLE_MISSING]: followMissing,
       [TRANSFER]: continueTransfer,
+      [END_ENROLMENT]: async (tx, job, at) => {
+        if (await endUnseen(tx, job, at)) enrolmentsEnded.add('service')
+      },
+      [END_RULE]: async (tx, job, at) => {
+        enrolmentsEnded.add('owner', await endAgentsOfRule(tx, job, at))
+      },
     },
   }
 }

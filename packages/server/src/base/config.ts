@@ -54,6 +54,7 @@ const RATE_LIMITS = {
   invitations: '20/d',
   scim: '1200/m',
   'failed-scim': '20/m',
+  enrolments: '200/h',
 } as const
 const HOUR_MS = 60 * 60 * 1000
 const MAX_RECOVERY_DELAY_MS = 14 * 24 * 60 * 60 * 1000

@@ -40,6 +40,9 @@ type OwnerEventType =
   | 'owner.deleted'
   | 'owner.api_key_created'
   | 'owner.api_key_revoked'
+  | 'owner.enrolment_rule_created'
+  | 'owner.enrolment_rule_changed'
+  | 'owner.enrolment_rule_deleted'
 
 /** Events of status lists. They name no agent and no owner, so that readers of the list learn nothing more from them. */
 type StatusEventType = 'status.allocated' | 'status.changed' | 'status.epoch_began'

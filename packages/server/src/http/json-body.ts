@@ -1,4 +1,4 @@
-import { CodedError } from '@countersign/protocol'
+import { CodedError, hasRepeatedMembers } from '@countersign/protocol'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import secureJson from 'secure-json-parse'
 
@@ -65,7 +65,7 @@ export function parseStrictText(text: string, subject: string): unknown {
     throw new CodedError('VALIDATION_ERROR', `${subject} begins with a byte order mark.`)
   }
   const value = parse(text, subject)
-  if (countKeysInText(text) !== countKeysInValue(value)) {
+  if (hasRepeatedMembers(text, value)) {
     throw new CodedError('VALIDATION_ERROR', `${subject} has a duplicate key in an object.`)
   }
   return value
@@ -85,31 +85,4 @@ function parse(text: string, subject: string): unknown {
   } catch {
     throw new CodedError('VALIDATION_ERROR', `${subject} is not JSON.`)
   }
-}
-
-/** Counts keys as colons outside strings: in valid JSON, exactly one follows each key. */
-function countKeysInText(text: string): number {
-  let keys = 0
-  let inString = false
-  for (let i = 0; i < text.length; i++) {
-    const c = text.charCodeAt(i)
-    if (c === 0x22) inString = !inString
-    else if (inString && c === 0x5c) i += 1
-    else if (!inString && c === 0x3a) keys += 1
-  }
-  return keys
-}
-
-/** Not recursive: a body of 16 KiB can be nested 8,000 levels deep. */
-function countKeysInValue(value: unknown): number {
-  let keys = 0
-  const pending = [value]
-  while (pending.length > 0) {
-    const next = pending.pop()
-    if (typeof next !== 'object' || next === null) continue
-    const children = Object.values(next)
-    if (!Array.isArray(next)) keys += children.length
-    for (const child of children) pending.push(child)
-  }
-  return keys
 }

@@ -1,5 +1,7 @@
 import { regradeOwner } from '../agents/changes/regrade-owner.ts'
 import { tokensOfEndedMember } from '../agents/claims/issue-token.ts'
+import { enrolmentOfChangedAgent } from '../agents/enrolment/end-enrolment.ts'
+import { rulesOfEndedMember } from '../agents/enrolment/rules.ts'
 import { recoveriesOfEndedMember, recoveryOfChangedAgent } from '../agents/keys/end-recovery.ts'
 import { renouncingOfChangedAgent } from '../agents/keys/renounce.ts'
 import { agentsOfEndedMember } from '../agents/responsible/missing-responsible.ts'
@@ -19,6 +21,7 @@ export const EFFECTS: Effects = {
     recoveryOfChangedAgent,
     openingsOfMovedAgent,
     grantsOfMovedAgent,
+    enrolmentOfChangedAgent,
   ],
   verificationsChanged: [regradeOwner],
   membershipEnded: [
@@ -28,6 +31,7 @@ export const EFFECTS: Effects = {
     agentsOfEndedMember,
     endpointsOfEndedMember,
     issuersOfEndedMember,
+    rulesOfEndedMember,
     managedAccountOfEndedMembership,
   ],
 }

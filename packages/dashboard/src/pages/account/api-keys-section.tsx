@@ -24,6 +24,7 @@ const SCOPE_TEXTS: Readonly<Record<ApiKeyScope, string>> = {
   'webhooks:write': 'Add, change, test and delete webhook endpoints',
   'grants:read': 'Read grant issuers and the authorization servers of agents',
   'grants:write': 'Create and delete grant issuers, assign them to agents',
+  'enrolment:read': 'List enrolment rules',
 }
 
 /** Lists, creates and revokes the owner's API keys. A new key is shown once. */

@@ -42,14 +42,14 @@ export function EndedDialog({ title, ended, isOwn = false, onClose }: EndedDialo
 
 /** What the person created and what goes on, since stopping it would be an outage. */
 function ToReview({ toReview }: Pick<EndedAccess, 'toReview'>) {
-  const { webhooks, grantIssuers } = toReview
+  const { webhooks, grantIssuers, enrolmentRules } = toReview
   const may = useMay()
   const endpoints = useQuery({
     ...webhooksQuery,
     enabled: webhooks.length > 0 && may('manager'),
   }).data?.webhooks
   const issuers = useQuery({ ...grantIssuersQuery, enabled: grantIssuers.length > 0 }).data?.issuers
-  if (webhooks.length + grantIssuers.length === 0) return null
+  if (webhooks.length + grantIssuers.length + enrolmentRules.length === 0) return null
   return (
     <div className="flex flex-col gap-2">
       <p className="font-medium">Review what they created and what goes on</p>
@@ -68,6 +68,11 @@ function ToReview({ toReview }: Pick<EndedAccess, 'toReview'>) {
             <Link to="/grant-issuers" className={LINK}>
               {issuers?.find((each) => each.id === id)?.name ?? id}
             </Link>
+          </li>
+        ))}
+        {enrolmentRules.map((id) => (
+          <li key={id} className="wrap-anywhere">
+            Enrolment rule {id}
           </li>
         ))}
       </ul>

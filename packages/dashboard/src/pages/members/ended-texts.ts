@@ -2,8 +2,9 @@ import type { EndedAccess } from '@countersign/protocol'
 
 /** Whether nothing ended and nothing is to be reviewed. */
 export function isNothing(ended: EndedAccess): boolean {
-  const { webhooks, grantIssuers } = ended.toReview
-  return endedTexts(ended).length === 0 && webhooks.length + grantIssuers.length === 0
+  const { webhooks, grantIssuers, enrolmentRules } = ended.toReview
+  const toReview = webhooks.length + grantIssuers.length + enrolmentRules.length
+  return endedTexts(ended).length === 0 && toReview === 0
 }
 
 /** What ended with a membership or a role, as sentences. */

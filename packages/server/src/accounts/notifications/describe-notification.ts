@@ -3,10 +3,17 @@ import { didOfAgent, type Site } from '../../base/site.ts'
 import type { NotificationRow } from '../../database/schema/notification-rows.ts'
 import { providerLabel } from '../identity-of-owner.ts'
 import { describeAccess } from './describe-access.ts'
+import { describeRuleAttention, describeRuleChange } from './describe-enrolment.ts'
 import { describeInvitation, describeMemberChange } from './describe-members.ts'
 import { describeMissing } from './describe-missing.ts'
 import { describeTransfer } from './describe-transfer.ts'
-import { day, minute, type NotificationText, selfDeclared } from './notification-text.ts'
+import {
+  day,
+  IF_NOT_YOU,
+  minute,
+  type NotificationText,
+  selfDeclared,
+} from './notification-text.ts'
 import type { NotificationDetails } from './notify-owner.ts'
 
 /** Names of agents that their owner has named, by tail, and of members, by the id of their membership. */
@@ -146,6 +153,8 @@ const TEXTS: Readonly<Record<NotificationKind, Describe>> = {
   member_changed: (details, _site, _agent, member) => describeMemberChange(details, member),
   invitation: (details, _site, _agent, member) => describeInvitation(details, member),
   transfer: (details, _site, agent) => describeTransfer(details, agent),
+  enrolment_rule_changed: describeRuleChange,
+  enrolment_attention: describeRuleAttention,
   webhook_disabled: ({ webhook, host, reason }) => ({
     title: `Your webhook endpoint at ${host} was disabled`,
     text: `${WEBHOOK_DISABLED[String(reason)] ?? 'Deliveries failed.'} New events are no longer delivered to it. Fix the receiver, then activate the endpoint again.`,
@@ -183,9 +192,6 @@ function describeStatus(
     link: '/dashboard/agents',
   }
 }
-
-const IF_NOT_YOU =
-  ' If this was not you, end all other sessions, remove sign-in methods, API keys, webhooks and grant issuers that you do not know, and create new recovery codes.'
 
 const KEY_CHANGED = ['key changed', 'See its key history.'] as const
 

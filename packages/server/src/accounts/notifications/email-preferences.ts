@@ -47,6 +47,8 @@ const LABELS: Readonly<Record<NotificationKind, string | null>> = {
   transfer: 'Agents are offered, or move to another owner',
   access_changed:
     'A webhook, a grant issuer or a SCIM token was added, or a webhook has another URL',
+  enrolment_rule_changed: 'An enrolment rule was created, changed, paused or deleted',
+  enrolment_attention: 'An enrolment rule needs attention',
   member_changed: 'A member joined, left or got another role',
 }
 

@@ -8,6 +8,10 @@ export interface NotificationText {
   readonly link: string | null
 }
 
+/** What to do about an act that was not one's own. */
+export const IF_NOT_YOU =
+  ' If this was not you, end all other sessions, remove sign-in methods, API keys, webhooks and grant issuers that you do not know, and create new recovery codes.'
+
 const DAY = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC' })
 const MINUTE = new Intl.DateTimeFormat('en-GB', {
   dateStyle: 'long',

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { NotificationKind } from '@countersign/protocol'
-import type { Tx } from '../../database/database.ts'
+import type { Db, Tx } from '../../database/database.ts'
 import { informedMembers } from '../organisations/membership-table.ts'
 import { wantedAddresses } from './email-address-table.ts'
 
@@ -32,10 +32,7 @@ export async function appendNotification(
   tx: Tx,
   { ownerId, kind, subject, details, at, isInAppOnly }: NewNotification,
 ): Promise<boolean> {
-  const id = createHash('sha256')
-    .update(JSON.stringify([ownerId, kind, subject]))
-    .digest('base64url')
-    .slice(0, 22)
+  const id = idOf({ ownerId, kind, subject })
   const owner = await tx.db
     .selectFrom('owners')
     .select('kind')
@@ -67,6 +64,25 @@ export async function appendNotification(
     owner.kind === 'organisation' ? await informedMembers(tx.db, ownerId, tailIn(details)) : []
   await queueEmails(tx, { id, recipients: [ownerId, ...members], kind, at })
   return true
+}
+
+function idOf({ ownerId, kind, subject }: NotificationKey): string {
+  return createHash('sha256')
+    .update(JSON.stringify([ownerId, kind, subject]))
+    .digest('base64url')
+    .slice(0, 22)
+}
+
+type NotificationKey = Pick<NewNotification, 'ownerId' | 'kind' | 'subject'>
+
+/** Whether an owner was notified of this before. */
+export async function isNotified(db: Db, notification: NotificationKey): Promise<boolean> {
+  const row = await db
+    .selectFrom('notifications')
+    .select('id')
+    .where('id', '=', idOf(notification))
+    .executeTakeFirst()
+  return row !== undefined
 }
 
 /** The tail of the agent that a notification is about; null if it is about none. */

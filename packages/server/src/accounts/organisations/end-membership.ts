@@ -45,7 +45,7 @@ export const NOTHING: EndedAccess = {
   recoveriesEnded: 0,
   transfersEnded: 0,
   responsibleFor: 0,
-  toReview: { webhooks: [], grantIssuers: [] },
+  toReview: { webhooks: [], grantIssuers: [], enrolmentRules: [] },
 }
 
 /**

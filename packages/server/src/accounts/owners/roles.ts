@@ -26,6 +26,8 @@ export const LEAST_ROLES: Readonly<Record<string, Role>> = {
   organisationSettings: 'viewer',
   listTransfers: 'viewer',
   linkSso: 'viewer',
+  listEnrolmentRules: 'viewer',
+  enrolmentRule: 'viewer',
 
   suspendAgent: 'responder',
   reactivateAgent: 'responder',
@@ -38,6 +40,8 @@ export const LEAST_ROLES: Readonly<Record<string, Role>> = {
   readNotifications: 'responder',
   revokeApiKey: 'responder',
   cancelTransfer: 'responder',
+  pauseEnrolmentRule: 'responder',
+  endEnrolmentRule: 'responder',
 
   issueToken: 'manager',
   issueTokens: 'manager',
@@ -70,6 +74,11 @@ export const LEAST_ROLES: Readonly<Record<string, Role>> = {
   reissueRecoveryToken: 'manager',
   acceptTransfer: 'manager',
   declineTransfer: 'manager',
+  testEnrolmentRule: 'manager',
+  createEnrolmentRule: 'manager',
+  changeEnrolmentRule: 'manager',
+  resumeEnrolmentRule: 'manager',
+  deleteEnrolmentRule: 'manager',
 
   changeMember: 'admin',
   listInvitations: 'admin',

@@ -249,6 +249,15 @@ export async function insertAgent(tx: Tx, agent: NewAgent): Promise<void> {
   await insert(tx.db, agent)
 }
 
+/** Sets what an enrolment rule says of an agent that was inserted in the same transaction. */
+export async function describeMinted(
+  tx: Tx,
+  tail: string,
+  profile: Pick<AgentRow, 'display_name' | 'description'>,
+): Promise<void> {
+  await tx.db.updateTable('agents').set(profile).where('tail', '=', tail).execute()
+}
+
 async function insertInSqlite(tx: Tx, minted: Minted, now: number): Promise<void> {
   for (const hash of minted.tokenHashes) {
     if ((await redeem(tx.db, { hash, now })).length !== 1) throw tokenNotRedeemable()

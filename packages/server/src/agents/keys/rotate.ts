@@ -11,6 +11,7 @@ import { timestamp } from '../../base/timestamp.ts'
 import type { AgentRow, Db, Tx } from '../../database/database.ts'
 import { changeAgent } from '../changes/change-agent.ts'
 import { RENOUNCED_MESSAGE } from '../changes/holds.ts'
+import { assertNotEnrolled } from '../enrolment/assert-not-enrolled.ts'
 import { tailOf } from '../find-agent.ts'
 import { currentSince, keysOfAgent } from './key-table.ts'
 import { assertUsable } from './key-use.ts'
@@ -126,6 +127,7 @@ async function rotateInTransaction(
   { sequence, oldKey, newKey, logged }: Rotation,
 ): Promise<AgentRow> {
   const at = Math.max(now(), currentSince(agent))
+  await assertNotEnrolled(tx, agent.tail)
   // The key may have changed since the signatures were verified.
   const current = nextTo(agent, sequence)
   if (Buffer.compare(current, oldKey) !== 0) {

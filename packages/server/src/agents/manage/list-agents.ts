@@ -46,7 +46,7 @@ interface Page {
 async function findPage(
   { db, site }: ListDeps,
   owner: OwnerRecord,
-  { search, status, grade, responsible, sort = 'newest', after: start }: OwnerAgentsQuery,
+  { search, status, grade, responsible, enrolled, sort = 'newest', after: start }: OwnerAgentsQuery,
   at: number,
 ): Promise<Page> {
   const text = search === undefined || search === '' ? null : search
@@ -54,7 +54,8 @@ async function findPage(
   const rows: AgentRow[] = []
   let after = start === undefined ? null : Number(start)
   for (let scanned = 0; scanned < MAX_ROWS; scanned += BATCH_SIZE) {
-    const only = { status: status ?? null, containing, responsible: responsible ?? null }
+    const chosen = { status: status ?? null, responsible: responsible ?? null }
+    const only = { ...chosen, containing, enrolled: enrolled ?? null }
     const filter = { ownerId: owner.id, after, order: sort, ...only }
     const found = await ownAgents(db.read, filter, BATCH_SIZE)
     for (const row of found) {

@@ -12,6 +12,8 @@ export interface OwnAgentFilter {
   readonly status: AgentStatus | null
   /** `none`: without a live membership of a responsible person. Or the id of one. */
   readonly responsible: string | null
+  /** Only agents that workloads have enrolled, or none of them; null: all. */
+  readonly enrolled: 'only' | 'exclude' | null
   /** Only rows that may contain this text. The caller filters again, case-insensitively beyond ASCII. */
   readonly containing: string | null
 }
@@ -33,11 +35,13 @@ const SORT_KEYS = {
 
 /** The agents of an owner that match a filter. */
 export function ownAgents(db: Db, filter: OwnAgentFilter, limit: number): Promise<AgentRow[]> {
-  const { ownerId, after, order, status, containing, responsible } = filter
+  const { ownerId, after, order, status, containing, responsible, enrolled } = filter
   let query = db.selectFrom('agents').selectAll().where('owner_id', '=', ownerId)
   if (status !== null) query = query.where('status', '=', status)
   if (responsible === 'none') query = query.where(HAS_NOBODY)
   else if (responsible !== null) query = query.where('responsible', '=', responsible)
+  if (enrolled === 'only') query = query.where(IS_ENROLLED)
+  if (enrolled === 'exclude') query = query.where(sql<boolean>`not ${IS_ENROLLED}`)
   if (containing !== null) query = query.where(mayContain(containing))
   if (order === 'newest') {
     if (after !== null) query = query.where('seq', '<', after)
@@ -56,6 +60,8 @@ export function ownAgents(db: Db, filter: OwnAgentFilter, limit: number): Promis
 
 const HAS_NOBODY = sql<boolean>`not exists (select 1 from memberships
   where memberships.id = agents.responsible and memberships.ended_at is null)`
+
+const IS_ENROLLED = sql<boolean>`exists (select 1 from enrolments where enrolments.tail = agents.tail)`
 
 /** Matches case-insensitively in ASCII only, so runs of other characters become wildcards. */
 function mayContain(text: string): RawBuilder<boolean> {

@@ -7,6 +7,7 @@ import type { AgentRow, Db } from '../../database/database.ts'
 import type { CoreDeps } from '../../secrets/core-deps.ts'
 import { type OwnerRecord, thumbprintOf } from '../agent-record.ts'
 import { cardOf } from '../card.ts'
+import { describeEnrolment } from '../enrolment/enrolment-of-agent.ts'
 import { requireOwn, tailOf } from '../find-agent.ts'
 import { loadOwner, loadRecord } from '../read-model/rows.ts'
 import { responsiblePersons } from '../responsible/responsible-person.ts'
@@ -66,6 +67,7 @@ export async function describeOwnAgent(
       description: profile.description,
     },
     responsible: persons.get(row.responsible ?? '') ?? null,
+    enrolment: await describeEnrolment(db, row.tail),
     nextStep: gradeOf({ status, verifications, channels: profile.channels, now }).next,
   }
 }

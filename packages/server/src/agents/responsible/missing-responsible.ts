@@ -2,7 +2,7 @@ import { OWNER_LOST } from '@countersign/protocol'
 import { appendNotification } from '../../accounts/notifications/notify-owner.ts'
 import type { MembershipEffect } from '../../accounts/organisations/end-membership.ts'
 import type { Database, JobRow, Tx } from '../../database/database.ts'
-import { hastenJobs, scheduleJob } from '../../database/jobs/job-table.ts'
+import { hastenJobs, jobById, scheduleJob } from '../../database/jobs/job-table.ts'
 import { setStatus } from '../changes/set-status.ts'
 import { DAY_MS, planMissing, type Told } from './missing-plan.ts'
 import { suspendAfterDays } from './organisation-settings-table.ts'
@@ -47,6 +47,17 @@ export const agentsOfEndedMember: MembershipEffect = async (tx, { membership, ro
     await schedule(tx, missing, since)
   }
   return { responsibleFor }
+}
+
+/** Follows the agents of a member who has left, to whom one is added now. */
+export async function followMember(
+  tx: Tx,
+  { orgId, responsible }: Pick<LostAgents, 'orgId' | 'responsible'>,
+  since: number,
+): Promise<void> {
+  if ((await jobById(tx.db, jobsOf(orgId) + responsible)) !== undefined) return
+  const lost = { orgId, responsible, tail: null }
+  await schedule(tx, { ...lost, since, toldAt: null, suspendAt: null, isSuspending: false }, since)
 }
 
 /** Follows an agent from which a manager took the responsible person. They know it, so that the first notice is the second one. */

@@ -283,6 +283,9 @@ export const TABLE_KEYS = {
   transfers: ['id'],
   transfer_agents: ['transfer_id', 'tail'],
   member_actions: ['id'],
+  enrolment_rules: ['id'],
+  enrolments: ['tail'],
+  enrolment_tokens: ['hash'],
 } as const satisfies {
   [T in Exclude<keyof Tables, NotImported>]: readonly (keyof Tables[T])[]
 }

@@ -1,5 +1,6 @@
 import type { AgentRow, AvatarRow, ClaimTokenRow } from './agent-rows.ts'
 import type { ChannelCheckRow, ChannelLeaseRow, ChannelRow } from './channel-rows.ts'
+import type { EnrolmentRow, EnrolmentRuleRow, EnrolmentTokenRow } from './enrolment-rows.ts'
 import type { GrantAssignmentRow, GrantIssuerRow, GrantUseRow, UsedNonceRow } from './grant-rows.ts'
 import type {
   AgentKeyRow,
@@ -119,4 +120,7 @@ export interface Tables {
   transfers: TransferRow
   transfer_agents: TransferAgentRow
   member_actions: MemberActionRow
+  enrolment_rules: EnrolmentRuleRow
+  enrolments: EnrolmentRow
+  enrolment_tokens: EnrolmentTokenRow
 }

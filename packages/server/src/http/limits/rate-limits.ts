@@ -58,7 +58,13 @@ export const DIRECTORY_READS: RateLimit = LIMITS.directories
 /** Invitations of an organisation, counted once a member of it has asked: strangers must not use up its quota. */
 export const INVITATIONS: RateLimit = LIMITS.invitations
 
-export const RATE_LIMIT_NAMES: readonly string[] = Object.values(LIMITS).map(({ name }) => name)
+/** New agents that workloads of an owner enrol, counted in the transaction that makes them, in the database. Always in force. */
+export const ENROLMENTS = 'enrolments'
+
+export const RATE_LIMIT_NAMES: readonly string[] = [
+  ...Object.values(LIMITS).map(({ name }) => name),
+  ENROLMENTS,
+]
 
 /**
  * Limits that apply without the preview `rate-limit`: to creating and opening accounts, to pictures that are rendered, to key directories
@@ -107,6 +113,12 @@ const LIMITS_BY_OPERATION: Readonly<Record<string, readonly RateLimit[]>> = {
   checkChannel: [changes, LIMITS.channelChecks],
   signAgentCard: [changes, LIMITS.channelChecks],
   checkOrganisationDomain: [changes, LIMITS.channelChecks],
+  createEnrolmentRule: [changes, LIMITS.channelChecks],
+  changeEnrolmentRule: [changes, LIMITS.channelChecks],
+  testEnrolmentRule: [changes, LIMITS.channelChecks],
+  // A broken pod behind a shared address must not end all others.
+  enrol: [],
+  endEnrolment: [],
   verify: [verifications],
   verifyRequest: [verifications],
   challengeRuntime: [verifications],

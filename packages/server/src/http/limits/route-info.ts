@@ -31,6 +31,7 @@ const EXEMPT_OPERATIONS = new Set([
   ...['healthz', 'readyz', 'lookup', 'identify', 'statusFeedLatest'],
   ...['revokeAgent', 'suspendAgent', 'changeStatuses', 'revokeAllAgents'],
   ...['contestKeys', 'reportOwnKey', 'signOut'],
+  ...['pauseEnrolmentRule', 'endEnrolmentRule'],
   ...['endOwnDelegations', 'endOwnDelegationGroup', 'allowDelegation'],
 ])
 
@@ -38,6 +39,8 @@ const LIMITER_BY_OPERATION: Readonly<Record<string, LimiterName>> = {
   verify: 'verifications',
   verifyRequest: 'verifications',
   claim: 'claims',
+  enrol: 'claims',
+  endEnrolment: 'claims',
   challengeRuntime: 'claims',
   answerRuntime: 'claims',
   renounce: 'claims',

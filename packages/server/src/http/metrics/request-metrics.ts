@@ -28,6 +28,10 @@ export class RequestMetrics {
   readonly grants = new OutcomeCounter(['issued', 'unavailable'])
   /** By who ended them. */
   readonly delegationsEnded = new OutcomeCounter(['agent', 'owner'])
+  /** Well-formed enrolments, by the check that refused them. */
+  readonly enrolments = new OutcomeCounter(['created', 'renewed', 'unavailable'])
+  /** By what ended them: the workload, a rule that the owner ended, or the service because the agent was unseen. */
+  readonly enrolmentsEnded = new OutcomeCounter(['agent', 'owner', 'service'])
   readonly #series = new Map<string, RequestSeries>()
 
   series(route: string, method: string, status: number): RequestSeries {

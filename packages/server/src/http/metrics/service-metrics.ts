@@ -85,4 +85,16 @@ export function describeOutcomes(metrics: MetricRegistrar, requests: RequestMetr
     () => requests.delegationsEnded.counts,
     'by',
   )
+  metrics.labelledCounter(
+    'countersign_enrolments_total',
+    'Well-formed enrolments of workloads, by outcome, or the check that refused them',
+    () => requests.enrolments.counts,
+    'result',
+  )
+  metrics.labelledCounter(
+    'countersign_enrolments_ended_total',
+    'Enrolled agents that have ended: by their workload, with their rule, or by the service because they were unseen',
+    () => requests.enrolmentsEnded.counts,
+    'by',
+  )
 }

@@ -6,6 +6,7 @@ import { backupCommands } from './backup.ts'
 import { beginEpochCommand } from './begin-epoch.ts'
 import { changeBaseUrlCommand } from './change-base-url.ts'
 import { doctorCommand } from './doctor.ts'
+import { enrolmentCommands } from './enrolment.ts'
 import { importCommand } from './import.ts'
 import { issuerKeyCommands } from './issuer-key.ts'
 import { logCommands } from './log.ts'
@@ -21,6 +22,7 @@ export function addCommands(program: Command, env: Env): void {
   ownerCommands(program, env)
   signInLinkCommand(program, env)
   organisationCommands(program, env)
+  enrolmentCommands(program, env)
   providerCommands(program, env)
   tokenCommands(program, env)
   agentCommands(program, env)

@@ -58,6 +58,8 @@ const TOUCHED = [
   'email_addresses',
   'email_outbox',
   'email_preferences',
+  'enrolment_rules',
+  'enrolments',
   'events',
   'flows',
   'grant_assignments',

@@ -18,6 +18,8 @@ import { eraseDelegations } from '../../agents/changes/delegation-table.ts'
 import { cancelRegrade } from '../../agents/changes/regrade-owner.ts'
 import { revokeAgent } from '../../agents/changes/set-status.ts'
 import { eraseCertifiedIdentity } from '../../agents/changes/status-entry-table.ts'
+import { eraseEnrolments } from '../../agents/enrolment/enrolment-table.ts'
+import { eraseRules } from '../../agents/enrolment/rule-table.ts'
 import { eraseEventsOfAgents, eraseEventsOfOwner } from '../../agents/manage/agent-event-table.ts'
 import { anonymizeAgents, oldestAgents } from '../../agents/manage/own-agent-table.ts'
 import { assertConfirmed, REVOKE_BATCH_SIZE } from '../../agents/manage/revoke-all.ts'
@@ -135,6 +137,7 @@ async function eraseAgents(
   await eraseCertifiedIdentity(tx, tails)
   await eraseDelegations(tx, tails)
   await eraseOpenings(tx, ownerId, tails, true)
+  await eraseEnrolments(tx, tails)
   await eraseGrantsOfAgents(tx, tails)
   await eraseEventsOfAgents(tx, ownerId, agents)
   await insertDeletedOwner(tx)
@@ -175,6 +178,7 @@ async function eraseOwner(tx: Tx, ownerId: number, at: number): Promise<void> {
   await cancelJob(tx, `${EXPIRE_UNUSED_ACCOUNT}:${ownerId}`)
   await deleteEndpointsOf(tx, ownerId)
   await eraseIssuers(tx, ownerId)
+  await eraseRules(tx, ownerId)
   await eraseQuota(tx, ownerId)
   await deleteDomain(tx, ownerId)
   await deleteOwnerRecords(tx, ownerId)

@@ -11,6 +11,7 @@ import { IDENTITY_DECIDED } from '../../accounts/owners/flow.ts'
 import type { Session } from '../../accounts/owners/session.ts'
 import { avatarOf } from '../../agents/avatar-table.ts'
 import { delegationsOf } from '../../agents/changes/delegation-table.ts'
+import { exportRules } from '../../agents/enrolment/rules.ts'
 import { exportKeys } from '../../agents/keys/list-keys.ts'
 import { describeAccountActivity } from '../../agents/manage/activity.ts'
 import { eventsOfAgent, eventsOfOwner } from '../../agents/manage/agent-event-table.ts'
@@ -68,6 +69,7 @@ export async function exportAccount(
     memberships: await exportMemberships(read, ownerId),
     transfers: await exportTransfers(read, deps.site, ownerId),
     webhooks: await exportEndpoints(read, deps.site, ownerId, deps.now()),
+    enrolmentRules: await exportRules(deps, ownerId),
     grantIssuers: await exportIssuers(read, deps.site, ownerId),
     notifications: await exportNotifications(read, deps.site, ownerId),
     emailAddresses: await describeAddresses(read, ownerId),
@@ -137,7 +139,7 @@ function describeRecords(records: Records, session: Session) {
 
 async function* exportAgents(deps: ExportDeps, ownerId: number): AsyncGenerator<ExportedAgent> {
   for (let after: number | null = null; ; ) {
-    const all = { status: null, responsible: null, containing: null }
+    const all = { status: null, responsible: null, containing: null, enrolled: null }
     const filter = { ownerId, after, order: 'newest', ...all } as const
     const rows: AgentRow[] = await ownAgents(deps.db.read, filter, BATCH_SIZE)
     for (const row of rows) yield await exportAgent(deps, row)

@@ -26,7 +26,7 @@ const NOTHING = {
   recoveriesEnded: 0,
   transfersEnded: 0,
   responsibleFor: 0,
-  toReview: { webhooks: [], grantIssuers: [] },
+  toReview: { webhooks: [], grantIssuers: [], enrolmentRules: [] },
 }
 
 test('an admin changes the role of a member; both and the organisation are notified', async (t) => {

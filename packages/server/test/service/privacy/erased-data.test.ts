@@ -42,6 +42,9 @@ const MARKED: Readonly<Record<string, string>> = {
   delegations: 'label',
   email_addresses: 'address',
   email_outbox: 'address',
+  enrolment_rules:
+    'name issuer trust_domain [keys] [match] agent_label display_name description keys_problem',
+  enrolments: '[claims]',
   events: '[payload]',
   flows: 'provider reference [state]',
   grant_issuers: 'name',
@@ -83,6 +86,9 @@ const OTHERS: Readonly<Record<string, string>> = {
   email_addresses: 'id',
   email_outbox: 'id notification_id address_id leased_by',
   email_preferences: 'kind',
+  enrolment_rules: 'id binding agent_label_claim state created_by refused_check',
+  enrolment_tokens: 'thumbprint',
+  enrolments: 'tail rule_id',
   events: 'type tail',
   feed_changes: 'epoch',
   flows: 'kind',
@@ -239,6 +245,25 @@ async function markedOwner(service: TestService, now: () => number) {
     await db
       .insertInto('grant_assignments')
       .values({ tail, issuer_id: 'issuer', assigned_at: 1 })
+      .execute()
+    const rule = {
+      id: 'er_1',
+      owner_id: ownerId,
+      name: 'x',
+      keys: '{}',
+      match: '{}',
+      agent_label: 'x',
+    }
+    const limits = { max_live: 1, unseen_after_seconds: 3600, max_token_seconds: 300 }
+    const state = { binding: 'token', state: 'active', created_at: 1, admitted_at: 1 }
+    await db
+      .insertInto('enrolment_rules')
+      .values({ ...rule, ...limits, ...state } as never)
+      .execute()
+    const seen = { created_at: 1, seen_at: 1, ends_at: now() + 1e10 }
+    await db
+      .insertInto('enrolments')
+      .values({ tail, rule_id: 'er_1', owner_id: ownerId, claims: '{}', ...seen } as never)
       .execute()
     const use = { tail, audience: 'x', first_at: 1, last_at: 1, grants: 1 }
     await db.insertInto('grant_uses').values(use).execute()

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { accounts } from './0001-accounts.ts'
 import { agents } from './0001-agents.ts'
+import { enrolment } from './0001-enrolment.ts'
 import { organisations } from './0001-organisations.ts'
 import { statements } from './0001-statements.ts'
 import { type ColumnTypes, executeScript, type Migration } from './migration.ts'
@@ -105,7 +106,9 @@ create index webhook_deliveries_created on webhook_deliveries (created_at);
 
 /** Referenced tables come before those that refer to them. */
 function scriptOf(types: ColumnTypes): string {
-  return [accounts, agents, organisations, statements, shared].map((part) => part(types)).join('')
+  return [accounts, agents, organisations, enrolment, statements, shared]
+    .map((part) => part(types))
+    .join('')
 }
 
 const NAME = '0001-schema'
