@@ -45,6 +45,7 @@ export async function recordEnrolment(world: World): Promise<void> {
   const enrolled = { body: body(), status: 201 }
   const { svcDid } = await anyone.record<EnrolResponse>('enrol', 'POST', '/api/v1/enrol', enrolled)
   const did = svcDid as string
+  await anyone.record('enrol', 'POST', '/api/v1/enrol', { body: body() })
   await ada.record('listEnrolmentRules', 'GET', RULES)
   await ada.record('enrolmentRule', 'GET', at)
   await ada.record('changeEnrolmentRule', 'PATCH', at, { body: { maxLive: 200 } })

@@ -26,8 +26,8 @@ import { EFFECTS } from '../../src/service/effects.ts'
 import { ChangeWatcher, TABLE } from './change-table.ts'
 
 const AGENTS_OF_KEY = ON_POSTGRES ? 60 : 500
-/** For each agent: its status, grade, entry in the log, notification, certificate, channels, recovery, key, and groups of delegations. */
-const STATEMENTS_OF_BURNED_KEY = 19
+/** For each agent: its status, grade, entry in the log, notification, certificate, channels, recovery, key, groups of delegations, and enrolment. */
+const STATEMENTS_OF_BURNED_KEY = 20
 const SUSPENDED = { to: 'suspended', reason: null, setBy: 'owner' } as const
 
 suite('changeAgent', () => {

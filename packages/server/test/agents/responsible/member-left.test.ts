@@ -156,7 +156,11 @@ test('webhooks and grant issuers that a leaver created go on, and are listed for
   )
   const [mine] = made
   const { toReview } = await world.end(grace)
-  assert.deepEqual(toReview, { webhooks: [mine?.webhook], grantIssuers: [mine?.issuer] })
+  assert.deepEqual(toReview, {
+    webhooks: [mine?.webhook],
+    grantIssuers: [mine?.issuer],
+    enrolmentRules: [],
+  })
   const { webhooks } = jsonOf<{ webhooks: { id: string; state: string }[] }>(
     await acme.admin.get(WEBHOOKS),
   )
