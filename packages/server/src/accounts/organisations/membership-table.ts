@@ -70,10 +70,9 @@ export type LiveMembership = Pick<
   readonly suspended_at: number | null
 }
 
-const selectLive = prepared<{ username: string; personId: number }, LiveMembership>((db, param) =>
-  db
+function selectLiveMemberships(db: Db) {
+  return db
     .selectFrom('memberships as membership')
-    .innerJoin('owners as organisation', 'organisation.id', 'membership.org_id')
     .innerJoin('owners as person', 'person.id', 'membership.person_id')
     .select([
       'membership.id',
@@ -84,10 +83,15 @@ const selectLive = prepared<{ username: string; personId: number }, LiveMembersh
       'person.id as person_id',
       'person.suspended_at',
     ])
+    .where('membership.ended_at', 'is', null)
+}
+
+const selectLive = prepared<{ username: string; personId: number }, LiveMembership>((db, param) =>
+  selectLiveMemberships(db)
+    .innerJoin('owners as organisation', 'organisation.id', 'membership.org_id')
     .where('organisation.username', '=', param('username'))
     .where('organisation.kind', '=', 'organisation')
-    .where('membership.person_id', '=', param('personId'))
-    .where('membership.ended_at', 'is', null),
+    .where('membership.person_id', '=', param('personId')),
 )
 
 /** The live membership of a person in the organisation with a username. */
@@ -100,21 +104,9 @@ export async function liveMembership(
 }
 
 const selectLiveIn = prepared<{ orgId: number; personId: number }, LiveMembership>((db, param) =>
-  db
-    .selectFrom('memberships as membership')
-    .innerJoin('owners as person', 'person.id', 'membership.person_id')
-    .select([
-      'membership.id',
-      'membership.org_id',
-      'membership.role',
-      'membership.role_since',
-      'membership.source',
-      'person.id as person_id',
-      'person.suspended_at',
-    ])
+  selectLiveMemberships(db)
     .where('membership.org_id', '=', param('orgId'))
-    .where('membership.person_id', '=', param('personId'))
-    .where('membership.ended_at', 'is', null),
+    .where('membership.person_id', '=', param('personId')),
 )
 
 /** The live membership of a person in an organisation. */
@@ -127,20 +119,7 @@ export async function liveMembershipIn(
 }
 
 const selectLiveById = prepared<{ id: string }, LiveMembership>((db, param) =>
-  db
-    .selectFrom('memberships as membership')
-    .innerJoin('owners as person', 'person.id', 'membership.person_id')
-    .select([
-      'membership.id',
-      'membership.org_id',
-      'membership.role',
-      'membership.role_since',
-      'membership.source',
-      'person.id as person_id',
-      'person.suspended_at',
-    ])
-    .where('membership.id', '=', param('id'))
-    .where('membership.ended_at', 'is', null),
+  selectLiveMemberships(db).where('membership.id', '=', param('id')),
 )
 
 export async function liveMembershipById(db: Db, id: string): Promise<LiveMembership | undefined> {
