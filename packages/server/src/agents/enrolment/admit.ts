@@ -10,7 +10,6 @@ import {
   randomTail,
   type Tail,
 } from '@countersign/protocol'
-import { liveMembershipById } from '../../accounts/organisations/membership-table.ts'
 import { assertOwnerNotSuspended } from '../../accounts/owner-suspension.ts'
 import {
   evidenceOfVerification,
@@ -28,7 +27,7 @@ import type { AppliedChange } from '../changes/change.ts'
 import { eventOf, type LoggedChange, loggedChangeOf, queueRowOf } from '../changes/changes.ts'
 import { agentOfPair, describeMinted, insertMinted, type NewAgent } from '../claims/claim-table.ts'
 import { type KeyReuse, keyUseOf, keyUseRefusal } from '../keys/key-use.ts'
-import { followMember } from '../responsible/missing-responsible.ts'
+import { followIfLeft } from '../responsible/missing-responsible.ts'
 import { scheduleEnd } from './end-enrolment.ts'
 import {
   countLiveOfRule,
@@ -222,9 +221,7 @@ async function responsibleOf(
   { owner_id: orgId, created_by: maker }: EnrolmentRuleRow,
   at: number,
 ): Promise<string | null> {
-  if (maker !== null && (await liveMembershipById(tx.db, maker)) === undefined) {
-    await followMember(tx, { orgId, responsible: maker }, at)
-  }
+  if (maker !== null) await followIfLeft(tx, { orgId, responsible: maker }, at)
   return maker
 }
 

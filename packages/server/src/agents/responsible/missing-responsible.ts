@@ -1,6 +1,7 @@
 import { OWNER_LOST } from '@countersign/protocol'
 import { appendNotification } from '../../accounts/notifications/notify-owner.ts'
 import type { MembershipEffect } from '../../accounts/organisations/end-membership.ts'
+import { liveMembershipById } from '../../accounts/organisations/membership-table.ts'
 import type { Database, JobRow, Tx } from '../../database/database.ts'
 import { hastenJobs, jobById, scheduleJob } from '../../database/jobs/job-table.ts'
 import { setStatus } from '../changes/set-status.ts'
@@ -49,12 +50,13 @@ export const agentsOfEndedMember: MembershipEffect = async (tx, { membership, ro
   return { responsibleFor }
 }
 
-/** Follows the agents of a member who has left, to whom one is added now. */
-export async function followMember(
+/** Follows the agents of a member, to whom some are added now, if the member has left. */
+export async function followIfLeft(
   tx: Tx,
   { orgId, responsible }: Pick<LostAgents, 'orgId' | 'responsible'>,
   since: number,
 ): Promise<void> {
+  if ((await liveMembershipById(tx.db, responsible)) !== undefined) return
   if ((await jobById(tx.db, jobsOf(orgId) + responsible)) !== undefined) return
   const lost = { orgId, responsible, tail: null }
   await schedule(tx, { ...lost, since, toldAt: null, suspendAt: null, isSuspending: false }, since)

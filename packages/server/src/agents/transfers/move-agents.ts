@@ -6,6 +6,7 @@ import type { Move } from '../changes/change.ts'
 import { changeAgent } from '../changes/change-agent.ts'
 import { evidenceNow } from '../changes/revise-status-entry.ts'
 import type { KeyReuse } from '../keys/key-use.ts'
+import { followIfLeft } from '../responsible/missing-responsible.ts'
 import { endTransfer } from './end-transfer.ts'
 import { movableAgents } from './movable-agents.ts'
 import { setEnded, tailsOf, transferById } from './transfer-table.ts'
@@ -38,15 +39,16 @@ export async function completeTransfer(
 ): Promise<void> {
   const { from_owner: fromOwner, to_owner: toOwner } = transfer
   const tails = await tailsOf(tx.db, transfer.id)
-  try {
-    const agents = await movableAgents(tx.db, { fromOwner, toOwner, tails, keyReuse })
-    await moveAgents(tx, transfer, agents, false, at)
-  } catch (error) {
-    // Refused before anything was written.
-    if (!(error instanceof CodedError)) throw error
-    const failed = { state: 'failed', failure: error.code } as const
-    await endTransfer(tx, transfer, failed, ['from_owner', 'to_owner'], at)
-  }
+  // Only what refuses before anything is written ends the transfer: an error of the move itself undoes all of it.
+  const agents = await movableAgents(tx.db, { fromOwner, toOwner, tails, keyReuse }).catch(
+    (error) => {
+      if (error instanceof CodedError) return error
+      throw error
+    },
+  )
+  if (!(agents instanceof CodedError)) return moveAgents(tx, transfer, agents, false, at)
+  const failed = { state: 'failed', failure: agents.code } as const
+  await endTransfer(tx, transfer, failed, ['from_owner', 'to_owner'], at)
 }
 
 /**
@@ -76,4 +78,5 @@ export async function moveAgents(
     const { grade } = await evidenceNow(tx.db, { tail, status, owner_id: toOwner }, at)
     await changeAgent(tx, tail, { type: 'agent.owner_changed', move, grade }, at)
   }
+  if (responsible !== null) await followIfLeft(tx, { orgId: toOwner, responsible }, at)
 }

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { assertRefused, jsonOf } from '../../../../../test/support/answer.ts'
 import { ask } from '../../../../../test/support/ask.ts'
 import { newKey } from '../../../../../test/support/key.ts'
+import { actingFor } from '../../../../../test/support/organisations.ts'
 import { until, untilTicked } from '../../../../../test/support/until.ts'
 import { textOf } from '../../pages/support/html.ts'
 import { payloadOf, type Receiver, startReceiver } from '../../webhooks/support/receiver.ts'
@@ -61,6 +62,31 @@ test('a person’s agents move at once into an organisation of which they are an
   assert.match(String(responsible), /^mb_/)
   assert.equal((await transfersOf(acme))[0]?.from, 'ada')
   assertRefused(await ada.post(`${TRANSFERS}/tr_none/accept`), 404, 'NOT_FOUND')
+})
+
+test('agents that a member accepted who has left since have no responsible person, and managers are told', async (t) => {
+  const world = await TransferWorld.start(t)
+  const [ada, founder] = [await world.person('ada'), await world.person('founder')]
+  const acme = await world.organisation(founder)
+  await world.verify(acme.ownerId)
+  const grace = await world.member('acme', await world.person('grace'), 'manager')
+  const did = await world.claim(ada.ownerId)
+  await accepted(grace, await offer(ada, [did], 'acme'))
+  assert.equal((await grace.send('DELETE', `/api/account/members/${grace.membership}`)).status, 200)
+  world.clock.advance(73)
+  await world.untilMoved(did, acme.ownerId)
+  const { db } = world.service.operator
+  await untilTicked(world.service, async () => {
+    const told = await db.read
+      .selectFrom('notifications')
+      .select('id')
+      .where('owner_id', '=', acme.ownerId)
+      .where('kind', '=', 'responsible_missing')
+      .execute()
+    return told.length === 1
+  })
+  const admin = actingFor(await world.signInBy(founder.ownerId), 'acme')
+  assert.equal(jsonOf(await admin.get(`${AGENTS}/${did}`)).responsible, null)
 })
 
 test('the webhooks of the sender get the release, those of the receiver the change of the owner and what follows', async (t) => {
