@@ -299,13 +299,7 @@ export async function setOwnerOfAgent(
   tail: string,
   columns: Pick<
     AgentRow,
-    | 'owner_id'
-    | 'responsible'
-    | 'owner_changed_at'
-    | 'owner_seq'
-    | 'delegation_depth'
-    | 'updated_at'
-    | 'version'
+    'owner_id' | 'responsible' | 'owner_changed_at' | 'delegation_depth' | 'updated_at' | 'version'
   >,
 ): Promise<void> {
   await tx.db.updateTable('agents').set(columns).where('tail', '=', tail).execute()

@@ -159,7 +159,7 @@ async function writeColumns(
     }
     case 'agent.owner_changed': {
       const { toOwner: owner_id, responsible } = change.move
-      const moved = { owner_id, responsible, owner_changed_at: at, owner_seq: version }
+      const moved = { owner_id, responsible, owner_changed_at: at }
       const columns = { ...moved, delegation_depth: 0, updated_at: at, version }
       await setOwnerOfAgent(tx, tail, columns)
       return { ...before, ...columns }

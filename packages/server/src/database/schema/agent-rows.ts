@@ -63,8 +63,6 @@ export interface AgentRow {
   responsible: string | null
   /** When another owner last took it over; null: never. */
   owner_changed_at: number | null
-  /** The `agent.owner_changed` event of it, with which its owner's history of the agent begins. */
-  owner_seq: number | null
 }
 
 export interface AvatarRow {

@@ -123,7 +123,6 @@ function agentRow(i: number): AgentRow {
     grade: 'C',
     responsible: null,
     owner_changed_at: null,
-    owner_seq: null,
     delegation_depth: i % 43 === 0 ? 3 : 0,
   }
 }
