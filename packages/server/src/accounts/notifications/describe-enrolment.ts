@@ -1,8 +1,6 @@
 import { IF_NOT_YOU, type NotificationText, selfDeclared } from './notification-text.ts'
 import type { NotificationDetails } from './notify-owner.ts'
 
-const LINK = '/dashboard/enrolment'
-
 /** The notification that an enrolment rule was created, changed, paused or deleted. */
 export function describeRuleChange({
   change,
@@ -18,7 +16,7 @@ export function describeRuleChange({
   return {
     title: `The enrolment rule ${selfDeclared(String(name))} was ${verbOf(String(change), state)}`,
     text: `Workloads that match an active rule get certificates in your name.${by}`,
-    link: LINK,
+    link: null,
   }
 }
 
@@ -42,6 +40,6 @@ export function describeRuleAttention({ name, reason }: NotificationDetails): No
   return {
     title: `The enrolment rule ${selfDeclared(String(name))} needs attention`,
     text: ATTENTION[String(reason)] ?? 'Workloads could not enrol.',
-    link: LINK,
+    link: null,
   }
 }

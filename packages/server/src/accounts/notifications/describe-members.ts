@@ -57,11 +57,18 @@ function describeForOrganisation(details: NotificationDetails, member: string): 
   }
 }
 
+const LIST = new Intl.ListFormat('en-GB')
+
 /** What a former member created, and what goes on. */
-function toReview({ webhooks, grantIssuers }: NotificationDetails): string {
-  const created = [counted(webhooks, 'webhook'), counted(grantIssuers, 'grant issuer')]
-  const all = created.filter((each) => each !== null).join(' and ')
-  return all === '' ? '' : ` Review what they created and what still works: ${all}.`
+function toReview(details: NotificationDetails): string {
+  const { webhooks, grantIssuers, enrolmentRules } = details
+  const created = [
+    counted(webhooks, 'webhook'),
+    counted(grantIssuers, 'grant issuer'),
+    counted(enrolmentRules, 'enrolment rule'),
+  ].filter((each) => each !== null)
+  if (created.length === 0) return ''
+  return ` Review what they created and what still works: ${LIST.format(created)}.`
 }
 
 function counted(count: NotificationDetails[string] | undefined, noun: string): string | null {

@@ -67,8 +67,12 @@ export async function endMembership(
   if (ended.role === 'admin') await assertAdminLeft(tx, orgId)
   const answer = await endAccess(tx, { membership: ended, role: null }, at)
   const { username } = (await ownerById(tx.db, orgId)) as OwnerRow
-  const { webhooks, grantIssuers } = answer.toReview
-  const toReview = { webhooks: webhooks.length, grantIssuers: grantIssuers.length }
+  const { webhooks, grantIssuers, enrolmentRules } = answer.toReview
+  const toReview = {
+    webhooks: webhooks.length,
+    grantIssuers: grantIssuers.length,
+    enrolmentRules: enrolmentRules.length,
+  }
   await notifyOfMember(tx, ended, { change: reason, ...toReview }, at)
   if (personId !== null) {
     const details = { organisation: username, reason }

@@ -11,9 +11,10 @@ export type MemberChange =
   | { readonly change: 'role'; readonly role: Role; readonly formerRole: Role }
   | {
       readonly change: MembershipEndReason
-      /** How many endpoints that they created go on. An identity provider does not see the list of them. */
+      /** How much of what they created goes on. An identity provider does not see the list of them. */
       readonly webhooks?: number
       readonly grantIssuers?: number
+      readonly enrolmentRules?: number
     }
 
 /**
