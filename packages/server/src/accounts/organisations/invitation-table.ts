@@ -45,7 +45,7 @@ export async function deleteInvitationsBy(tx: Tx, membership: string): Promise<v
   await tx.db.deleteFrom('invitations').where('invited_by', '=', membership).execute()
 }
 
-/** Deletes the invitations to whoever has a username, which has a new holder. */
+/** Deletes the invitations to a username that has a new holder. */
 export async function deleteInvitationsToUsername(tx: Tx, username: string): Promise<void> {
   await tx.db.deleteFrom('invitations').where('username', '=', username).execute()
 }

@@ -85,7 +85,7 @@ test('the state of the rule at the commit decides, and the end of a rule leaves 
   assertRefused(await enrolBy(service, platform, rule), 403, 'FORBIDDEN', /paused/)
 })
 
-test('a key and a label are of one agent, whoever made it', async (t) => {
+test('a key and a label are of one agent, by a claim or an enrolment', async (t) => {
   const service = await startTestService(t)
   const [owner, stranger] = [await newOwner(service), await newOwner(service)]
   const platform = newPlatform()
