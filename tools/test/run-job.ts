@@ -59,6 +59,7 @@ function runNode(
     '--test',
     '--test-isolation=none',
     `--test-timeout=${TEST_TIMEOUT}`,
+    `--import=${join(HERE, 'seed.ts')}`,
     `--test-reporter=${join(HERE, 'reporter.ts')}`,
     '--test-reporter-destination=stdout',
     ...paths,

@@ -40,6 +40,9 @@ export function errorResponse(code: ErrorCode, message: string, requestId: strin
 
 export const NOT_FOUND_MESSAGE = 'There is nothing at this address.'
 
+/** What a route may have said about the body that an error replaces. */
+const REPRESENTATION_HEADERS = ['etag', 'content-encoding']
+
 /** Fastify errors that do not map to VALIDATION_ERROR. */
 const FASTIFY_CODES: Readonly<Record<string, { code: ErrorCode; message: string }>> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: {
@@ -83,6 +86,7 @@ function sendError(
   scimType?: ScimErrorType,
 ): void {
   const { status, body } = errorResponse(code, message, request.id)
+  for (const name of REPRESENTATION_HEADERS) reply.removeHeader(name)
   if (isScim(request.url)) {
     reply.code(status).header('cache-control', 'no-store').type(SCIM_JSON)
     reply.serializer(JSON.stringify).send(scimErrorBody(status, body, scimType))

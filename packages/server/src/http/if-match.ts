@@ -27,10 +27,7 @@ function checkRepresentation(
   const hasRepresentation = reply.statusCode === 200 || reply.statusCode === 304
   if (condition === undefined || !hasRepresentation || holds(condition, etagOf(reply))) {
     done(null, payload)
-  } else {
-    reply.removeHeader('etag')
-    done(preconditionFailed())
-  }
+  } else done(preconditionFailed())
 }
 
 /** What is changed has no entity tag, so that no tag can match it. */

@@ -186,6 +186,10 @@ test('If-Match is honoured (RFC 9110 section 13.1.1)', async () => {
     assertRefused(await get('If-Match: "x"\r\n', path), 412, 'PRECONDITION_FAILED')
     assert.equal((await get('If-Match: *\r\n', path)).status, 200)
   }
+  // What the route has said about its own body is not said about that of the error.
+  const compressed = await get('If-Match: "x"\r\nAccept-Encoding: gzip\r\n', '/docs')
+  assertRefused(compressed, 412, 'PRECONDITION_FAILED')
+  assert.equal(compressed.headers.has('content-encoding'), false)
   const unknown = `/api/v1/agent/${'1'.repeat(24)}`
   assertRefused(await get('If-Match: "x"\r\n', unknown), 404, 'NOT_FOUND')
 })
