@@ -90,15 +90,18 @@ function routerOf(addresses: readonly Address[]) {
 /** For each address, the methods it does not support but an overlapping pattern does. */
 function shadowedMethods(addresses: readonly Address[]): Map<Address, string[]> {
   const variable = addresses.filter(({ segments }) => segments.some(isVariable))
+  const overlapping = addresses.map((address) => {
+    const others = variable.filter(({ segments }) => overlap(segments, address.segments))
+    return [address, others] as const
+  })
   const shadowed = new Map<Address, string[]>()
   const answers = (address: Address) => [...address.methods, ...(shadowed.get(address) ?? [])]
   // An added 405 route can itself shadow an address: repeat until nothing is added.
   for (let added = true; added; ) {
     added = false
-    for (const address of addresses) {
+    for (const [address, others] of overlapping) {
       const own = answers(address)
-      const overlapping = variable.filter(({ segments }) => overlap(segments, address.segments))
-      const lacking = overlapping.flatMap(answers).filter((method) => !own.includes(method))
+      const lacking = others.flatMap(answers).filter((method) => !own.includes(method))
       if (lacking.length === 0) continue
       shadowed.set(address, [...new Set([...(shadowed.get(address) ?? []), ...lacking])])
       added = true
