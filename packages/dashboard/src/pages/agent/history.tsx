@@ -4,10 +4,10 @@ import { Link } from '@tanstack/react-router'
 import { eventSentences } from '../../agents/event-sentences.ts'
 import { historyQuery } from '../../agents/queries.ts'
 import { useKindLabel } from '../../channels/queries.ts'
-import { Button } from '../../components/button.tsx'
 import { DateTime } from '../../components/date-time.tsx'
 import { ErrorNote } from '../../components/error-note.tsx'
 import { EventList } from '../../components/event-list.tsx'
+import { NextPageButton } from '../../components/next-page-button.tsx'
 import { Section } from '../../components/page.tsx'
 import { Loading, Skeleton } from '../../components/skeleton.tsx'
 
@@ -64,16 +64,7 @@ export function Events({ did, type }: EventsProps) {
           )}
         </EventList>
       )}
-      {history.hasNextPage && (
-        <Button
-          size="small"
-          className="self-start"
-          pending={history.isFetchingNextPage}
-          onClick={() => void history.fetchNextPage()}
-        >
-          Show older events
-        </Button>
-      )}
+      <NextPageButton list={history}>Show older events</NextPageButton>
     </>
   )
 }

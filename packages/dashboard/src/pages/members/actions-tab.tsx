@@ -1,8 +1,8 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
-import { Button } from '../../components/button.tsx'
 import { DateTime } from '../../components/date-time.tsx'
 import { ErrorNote } from '../../components/error-note.tsx'
 import { EventList } from '../../components/event-list.tsx'
+import { NextPageButton } from '../../components/next-page-button.tsx'
 import { Section } from '../../components/page.tsx'
 import { Loading, Skeleton } from '../../components/skeleton.tsx'
 import { actionText } from '../../organisations/action-texts.ts'
@@ -43,16 +43,7 @@ export function ActionsTab() {
           )}
         </EventList>
       )}
-      {list.hasNextPage && (
-        <Button
-          size="small"
-          className="self-start"
-          pending={list.isFetchingNextPage}
-          onClick={() => void list.fetchNextPage()}
-        >
-          Show older actions
-        </Button>
-      )}
+      <NextPageButton list={list}>Show older actions</NextPageButton>
     </Section>
   )
 }

@@ -7,6 +7,7 @@ import { useMay } from '../../api/use-may.ts'
 import { Button } from '../../components/button.tsx'
 import { DateTime } from '../../components/date-time.tsx'
 import { ErrorNote } from '../../components/error-note.tsx'
+import { NextPageButton } from '../../components/next-page-button.tsx'
 import { Page } from '../../components/page.tsx'
 import { Loading, Skeleton } from '../../components/skeleton.tsx'
 import { useAction } from '../../components/use-action.ts'
@@ -65,16 +66,7 @@ export function NotificationsPage() {
           ))}
         </ol>
       )}
-      {list.hasNextPage && (
-        <Button
-          size="small"
-          className="self-start"
-          pending={list.isFetchingNextPage}
-          onClick={() => void list.fetchNextPage()}
-        >
-          Show older notifications
-        </Button>
-      )}
+      <NextPageButton list={list}>Show older notifications</NextPageButton>
     </Page>
   )
 }

@@ -2,9 +2,9 @@ import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { agentsQuery } from '../../agents/queries.ts'
 import { useService } from '../../agents/use-service.ts'
-import { Button } from '../../components/button.tsx'
 import { ErrorNote } from '../../components/error-note.tsx'
 import { CheckField } from '../../components/field.tsx'
+import { NextPageButton } from '../../components/next-page-button.tsx'
 import { Section } from '../../components/page.tsx'
 import { SearchField } from '../../components/search-field.tsx'
 import { Loading, Skeleton } from '../../components/skeleton.tsx'
@@ -75,16 +75,7 @@ export function AgentChoice({ initial, chosen, onChange }: AgentChoiceProps) {
           ))}
         </ul>
       )}
-      {list.hasNextPage && (
-        <Button
-          size="small"
-          className="self-start"
-          pending={list.isFetchingNextPage}
-          onClick={() => void list.fetchNextPage()}
-        >
-          Show more agents
-        </Button>
-      )}
+      <NextPageButton list={list}>Show more agents</NextPageButton>
     </Section>
   )
 }

@@ -11,6 +11,7 @@ import { send } from '../../api/client.ts'
 import { Button } from '../../components/button.tsx'
 import { DateTime } from '../../components/date-time.tsx'
 import { ErrorNote } from '../../components/error-note.tsx'
+import { NextPageButton } from '../../components/next-page-button.tsx'
 import { Section } from '../../components/page.tsx'
 import { Loading, Skeleton } from '../../components/skeleton.tsx'
 import { toast } from '../../components/toast.tsx'
@@ -77,16 +78,7 @@ export function DeliveryLog({ webhookId }: { readonly webhookId: string }) {
           ))}
         </ol>
       )}
-      {list.hasNextPage && (
-        <Button
-          size="small"
-          className="self-start"
-          pending={list.isFetchingNextPage}
-          onClick={() => void list.fetchNextPage()}
-        >
-          Show older deliveries
-        </Button>
-      )}
+      <NextPageButton list={list}>Show older deliveries</NextPageButton>
     </Section>
   )
 }
