@@ -35,12 +35,13 @@ export interface Naming {
       | 'contentDigest'
       | 'directory'
       | 'issuer'
-      | 'delegate',
+      | 'delegate'
+      | 'approval',
       string
     >
   >
-  /** The headers in which an agent sends its certificate and its staple, both covered by the signature of the request. */
-  readonly tokenHeaders: Readonly<Record<'certificate' | 'status', string>>
+  /** The headers in which an agent sends its certificate, its staple and an approval, all covered by the signature of the request. */
+  readonly tokenHeaders: Readonly<Record<'certificate' | 'status' | 'approval', string>>
 }
 
 export const DEFAULT_SHORT_NAME = 'svc'
@@ -93,6 +94,7 @@ export function namingFor(
       directory: `X-${idHeader}-Directory`,
       issuer: `X-${idHeader}-Issuer`,
       delegate: `X-${idHeader}-Delegate`,
+      approval: `X-${idHeader}-Approval`,
     },
     tokenHeaders: tokenHeadersOf(idHeader),
   }
@@ -100,7 +102,11 @@ export function namingFor(
 
 /** The headers that carry tokens about an agent, by the identification header. */
 export function tokenHeadersOf(idHeader: string): Naming['tokenHeaders'] {
-  return { certificate: `${idHeader}-Certificate`, status: `${idHeader}-Status` }
+  return {
+    certificate: `${idHeader}-Certificate`,
+    status: `${idHeader}-Status`,
+    approval: `${idHeader}-Approval`,
+  }
 }
 
 /** The naming of the deployment that a DID (`svc:agent:…`) belongs to, or null if the text does not begin like a DID. */

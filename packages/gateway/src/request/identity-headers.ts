@@ -49,6 +49,7 @@ export function forwardedHeaders(naming: Naming, decision: Decision): ForwardedH
     directory,
     issuer: status === null ? null : issuer,
     delegate: delegation?.keyid ?? null,
+    approval: null,
   }
   const headers: [string, string, string][] = []
   for (const [key, name, lower] of namesOf(naming)) {

@@ -16,6 +16,8 @@ export const TOKEN_TYPES = {
   feedHead: 'svc-feed+jwt',
   /** The manifest of a snapshot. */
   snapshot: 'svc-snapshot+jwt',
+  /** A person agreed to one request of an agent. */
+  approval: 'svc-approval+jwt',
 } as const
 export type TokenType = (typeof TOKEN_TYPES)[keyof typeof TOKEN_TYPES]
 

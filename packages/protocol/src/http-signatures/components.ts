@@ -101,10 +101,10 @@ export function coversDigest({
   return hasContent || DIGEST_METHODS.has(method)
 }
 
-/** The headers that name an agent and carry its certificate and its status, in lower case. @param idHeader the first of them */
+/** The headers that name an agent and carry its certificate, its status and an approval, in lower case. @param idHeader the first of them */
 export function agentHeaders(idHeader: string): readonly string[] {
-  const { certificate, status } = tokenHeadersOf(idHeader)
-  return [idHeader, certificate, status].map((each) => each.toLowerCase())
+  const { certificate, status, approval } = tokenHeadersOf(idHeader)
+  return [idHeader, certificate, status, approval].map((each) => each.toLowerCase())
 }
 
 /** Header fields that occur once in a request; repeated, two readers could see different ones. */
