@@ -112,6 +112,12 @@ export const API_RESOURCES: readonly ApiResource[] = [
     ],
   },
   {
+    name: 'approvals',
+    title: 'Approvals',
+    tag: 'approvals',
+    operations: ['requestApproval', 'approval'],
+  },
+  {
     name: 'learn',
     title: 'Packages and skills',
     tag: 'learn',
@@ -225,6 +231,19 @@ export const API_RESOURCES: readonly ApiResource[] = [
       'resumeEnrolmentRule',
       'endEnrolmentRule',
       'deleteEnrolmentRule',
+    ],
+  },
+  {
+    name: 'own-approvals',
+    title: 'Decisions on approvals',
+    tag: 'owner',
+    operations: [
+      'allowApprovals',
+      'listApprovals',
+      'ownApproval',
+      'approvalOptions',
+      'approveRequest',
+      'denyRequest',
     ],
   },
   {

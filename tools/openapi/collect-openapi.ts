@@ -38,6 +38,7 @@ export async function collectOpenApi(features: Features): Promise<ApiDocument> {
         { name: 'show', description: 'Certificates, cards and badges' },
         { name: 'resolve', description: 'DID documents' },
         { name: 'oauth', description: 'OAuth authorization servers' },
+        { name: 'approvals', description: 'Approvals of single requests' },
         { name: 'learn', description: 'Documentation for agents' },
         { name: 'owner', description: 'Owner API' },
         { name: 'scim', description: 'SCIM 2.0, for identity providers' },

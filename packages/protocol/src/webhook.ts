@@ -1,5 +1,5 @@
 /**
- * The types of events that webhooks deliver: those of agents that everybody may know of. Profiles and owners are left out.
+ * The types of events that webhooks deliver: those of agents that everybody may know of, and approvals. Profiles and owners are left out.
  * Only ever extended, because endpoints store them.
  */
 export const WEBHOOK_EVENT_TYPES = [
@@ -23,6 +23,8 @@ export const WEBHOOK_EVENT_TYPES = [
   'agent.key_recovery_cancelled',
   'agent.key_recovered',
   'agent.directory_proven',
+  'agent.approval_requested',
+  'agent.approval_decided',
   'channel.verified',
   'channel.stale',
   'channel.removed',

@@ -48,6 +48,8 @@ const SENTENCES: Readonly<
   'agent.key_recovery_cancelled': (payload) =>
     `The recovery ended${CANCELLED[String(payload.reason)] ?? ''}.`,
   'agent.key_recovered': () => 'The recovery took effect: the agent has a new key.',
+  'agent.approval_requested': () => 'The agent asked for an approval.',
+  'agent.approval_decided': () => 'An approval was given or denied.',
   'agent.directory_proven': () => 'The agent signed its published key set.',
   'channel.verified': (payload, labelOf) => `${channel(payload, labelOf)} was verified.`,
   'channel.stale': (payload, labelOf) =>
@@ -87,6 +89,8 @@ const SENTENCES: Readonly<
   'owner.grant_issuer_deleted': ({ name }) => `Grant issuer “${name}” deleted.`,
   'owner.grant_issuer_assigned': ({ agent }) => `${agent} was assigned to a grant issuer.`,
   'owner.grant_issuer_unassigned': ({ agent }) => `${agent} gets no more grants.`,
+  'owner.approvals_turned_on': ({ agent }) => `${agent} may ask for approvals.`,
+  'owner.approvals_turned_off': ({ agent }) => `${agent} may no longer ask for approvals.`,
   'owner.enrolment_rule_created': ({ name }) => `Enrolment rule “${name}” created.`,
   'owner.enrolment_rule_changed': (payload) =>
     `Enrolment rule “${payload.name}” ${payload.state === 'paused' ? 'paused' : 'changed'}${byKey(payload)}.`,

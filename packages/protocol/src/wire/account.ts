@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox'
 import type { Naming } from '../naming.ts'
 import { ASSURANCES } from '../status.ts'
 import { apiKeySchema } from './api-keys.ts'
+import { exportedApprovalsSchema } from './approvals.ts'
 import { exportedChannelSchema } from './channels.ts'
 import { exportedDelegationGroupSchema } from './delegation.ts'
 import { exportedEnrolmentRulesSchema } from './enrolment.ts'
@@ -202,6 +203,7 @@ export const exportSchema = (naming: Naming) =>
       webhooks: exportedWebhooksSchema(naming),
       enrolmentRules: exportedEnrolmentRulesSchema(),
       grantIssuers: exportedGrantIssuersSchema(naming),
+      approvals: exportedApprovalsSchema(naming),
       notifications: exportedNotificationsSchema(),
       emailAddresses: exportedAddressesSchema(),
       emailPreferences: exportedPreferencesSchema(),

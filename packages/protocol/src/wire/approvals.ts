@@ -3,7 +3,6 @@ import { APPROVED_BY } from '../approvals/read-token.ts'
 import { MAX_APPROVAL_URL_LENGTH } from '../approvals/request.ts'
 import type { Naming } from '../naming.ts'
 import { did, timestamp } from './formats.ts'
-import { displayName } from './names.ts'
 import { nullable } from './nullable.ts'
 import { openObject } from './session.ts'
 
@@ -147,7 +146,7 @@ export type ApprovalProgress = Static<ReturnType<typeof approvalStateSchema>>
 const summary = (naming: Naming) => ({
   id: approvalId(),
   agent: did(naming),
-  displayName: displayName(),
+  displayName: Type.String({ description: 'the name of the agent, which nobody verified' }),
   state: state(),
   by: approvedBy(),
   method: Type.String(),
@@ -190,6 +189,9 @@ const details = () => ({
   ),
   messageDigest: digest('the message'),
   salt: Type.String({ description: '32 random bytes of the statement, base64url' }),
+  decidedBy: nullable(
+    Type.String({ description: 'the member of the organisation who decided, by their name' }),
+  ),
   validSeconds: Type.Integer({ description: 'how long the approval is valid' }),
   assertion: assertion(),
 })
@@ -264,7 +266,7 @@ export const approvalsSwitchSchema = () =>
 export const approvalsSettingSchema = () =>
   Type.Object({
     enabled: Type.Boolean({ description: 'whether the agent may ask for approvals' }),
-    changedAt: timestamp(),
+    changedAt: nullable({ ...timestamp(), description: 'null: it was so already' }),
   })
 
 /** Whether an agent may ask for approvals. */

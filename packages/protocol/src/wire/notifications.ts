@@ -39,6 +39,7 @@ export const NOTIFICATION_KINDS = [
   'invitation',
   'responsible_missing',
   'enrolment_attention',
+  'approval',
   ...SECURITY_KINDS,
 ] as const
 

@@ -43,6 +43,7 @@ export const ownerAgentSchema = (naming: Naming) =>
       }),
       updatedAt: timestamp(),
       maxDelegationDepth: maxDelegationDepth(),
+      approvalsEnabled: Type.Boolean({ description: 'whether it may ask you for approvals' }),
       ownerChangedAt: nullable({
         ...timestamp(),
         description: 'when the agent last moved to another owner; null: never',

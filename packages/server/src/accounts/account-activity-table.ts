@@ -27,6 +27,9 @@ type AccountActivityType =
   | 'owner.joined'
   /** An account is no longer a member of an organisation. */
   | 'owner.left'
+  /** An agent may ask for approvals. */
+  | 'owner.approvals_turned_on'
+  | 'owner.approvals_turned_off'
   /** An agent got a grant for an authorization server that was not known for it. */
   | 'owner.grant_first_issued'
 

@@ -209,15 +209,19 @@ export async function updateStatus(tx: Tx, change: StatusChange): Promise<boolea
   return (await updateStatusRow(tx.db, change)).length > 0
 }
 
-/** Records that an agent changed, with the sequence number of the event about it. @returns the agent, if there is one */
+/**
+ * Records that an agent changed, with the sequence number of the event about it.
+ * @param when without `at` for a change that the public does not see
+ * @returns the agent, if there is one
+ */
 export function touchAgent(
   tx: Tx,
   tail: string,
-  { at, version }: { readonly at: number; readonly version: number },
+  { at, version }: { readonly at?: number; readonly version: number },
 ): Promise<AgentRow | undefined> {
   return tx.db
     .updateTable('agents')
-    .set({ updated_at: at, version })
+    .set(at === undefined ? { version } : { updated_at: at, version })
     .where('tail', '=', tail)
     .returningAll()
     .executeTakeFirst()
@@ -299,7 +303,13 @@ export async function setOwnerOfAgent(
   tail: string,
   columns: Pick<
     AgentRow,
-    'owner_id' | 'responsible' | 'owner_changed_at' | 'delegation_depth' | 'updated_at' | 'version'
+    | 'owner_id'
+    | 'responsible'
+    | 'owner_changed_at'
+    | 'delegation_depth'
+    | 'approvals'
+    | 'updated_at'
+    | 'version'
   >,
 ): Promise<void> {
   await tx.db.updateTable('agents').set(columns).where('tail', '=', tail).execute()

@@ -20,6 +20,8 @@ export type AgentEventType =
   | 'agent.delegation_ended'
   | 'agent.key_compromised'
   | 'agent.directory_proven'
+  | 'agent.approval_requested'
+  | 'agent.approval_decided'
   | 'agent.key_rotated'
   | 'agent.key_contested'
   | 'agent.key_recovery_started'

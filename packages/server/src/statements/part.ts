@@ -4,6 +4,9 @@ import type { ReadDeps } from '../agents/find-agent.ts'
 import { type PartDeps, WORK_MS } from '../http/part.ts'
 import type { LogPart } from '../log/part.ts'
 import { IssuerKeyRing } from '../secrets/issuer-keys/issuer-keys.ts'
+import { approvalRoutes, ownApprovalRoutes } from './approvals/approval-routes.ts'
+import { askForApproval, deleteOldTexts } from './approvals/ask.ts'
+import { readProgress } from './approvals/read-approvals.ts'
 import {
   answerPlainCertificates,
   answerPlainKeySet,
@@ -81,6 +84,11 @@ export async function openStatements(
         endGroup: (...args) => endDelegationGroup(groupDeps, ...args),
         baseUrl: site.baseUrl,
       })
+      approvalRoutes(app, {
+        ask: (...args) => askForApproval(context, ...args),
+        read: (id) => readProgress(deps, id),
+        baseUrl: site.baseUrl,
+      })
       issuerMetadataRoutes(app, { site, issuerKeys, db: db.pointReads })
       issuerKeyRoutes(app, { site, issuerKeys })
     },
@@ -101,6 +109,7 @@ export async function openStatements(
     ownerRoutes(app, owners) {
       grantIssuerRoutes(app, { ...owners, deps })
       ownDelegationGroupRoutes(app, { ...owners, deps: context })
+      ownApprovalRoutes(app, { ...owners, deps: context })
     },
     jobs: { [DELETE_DELEGATION]: deleteExpiredGroup },
     gauges(registrar) {
@@ -131,6 +140,11 @@ export async function openStatements(
         everyMs: OLD_CHANGES_MS,
         run: () => status.deleteOldChanges(),
         failure: 'old changes of the status feed were not deleted',
+      },
+      {
+        everyMs: OLD_CHANGES_MS,
+        run: () => deleteOldTexts(context),
+        failure: 'old approvals were not deleted',
       },
     ],
   }

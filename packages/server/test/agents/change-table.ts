@@ -65,6 +65,9 @@ export const TABLE = {
     // An owner does it in a session here.
     notification: ({ payload: { by } }) => (by === 'agent' ? 'agent_delegation_changed' : null),
   },
+  // Only the owner learns of them.
+  'agent.approval_requested': { log: null, notification: () => 'approval' },
+  'agent.approval_decided': { log: null, notification: null },
   'agent.delegation_created': { log: null, notification: null },
   'agent.delegation_ended': { log: null, notification: null },
   'agent.key_rotated': { log: 'key_rotated', by: 'agent', notification: keyChanged },

@@ -155,6 +155,11 @@ const TEXTS: Readonly<Record<NotificationKind, Describe>> = {
   transfer: (details, _site, agent) => describeTransfer(details, agent),
   enrolment_rule_changed: describeRuleChange,
   enrolment_attention: describeRuleAttention,
+  approval: (details, site, agent) => ({
+    title: `${agent} asks for an approval`,
+    text: `The agent ${agentOf(details, site, agent)} wants to send a ${details.method} request to the site ${selfDeclared(String(details.host))}. Sign in to see the whole request before you decide. You can decide until ${minute(details.expiresAt)}.`,
+    link: `/dashboard/approvals/${details.approval}`,
+  }),
   webhook_disabled: ({ webhook, host, reason }) => ({
     title: `Your webhook endpoint at ${host} was disabled`,
     text: `${WEBHOOK_DISABLED[String(reason)] ?? 'Deliveries failed.'} New events are no longer delivered to it. Fix the receiver, then activate the endpoint again.`,

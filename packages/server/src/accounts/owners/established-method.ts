@@ -1,10 +1,10 @@
 import { CodedError } from '@countersign/protocol'
-import type { Db, SessionRow, Tx } from '../../database/database.ts'
+import type { Db, PasskeyRow, SessionRow, Tx } from '../../database/database.ts'
 import { liveMembershipById } from '../organisations/membership-table.ts'
 import { ownerById } from '../owner-table.ts'
 import { assertRecentSignIn, assertStillSignedIn, type Session } from './session.ts'
 import { sessionByHash } from './session-table.ts'
-import { passkeyById, signInIdentitiesOfOwner } from './sign-in-method-table.ts'
+import { passkeyById, passkeysOfOwner, signInIdentitiesOfOwner } from './sign-in-method-table.ts'
 
 const HOUR_MS = 3_600_000
 /** How long a sign-in method or a role must have existed: an attacker with a stolen session could add one. */
@@ -49,6 +49,19 @@ async function isMethodEstablished(db: Db, session: Session, now: number): Promi
   return row?.method === 'passkey' && since === person?.created_at
 }
 
+/** The passkeys of a person that are established: 72 hours old, or the one with which the account was made. */
+export async function establishedPasskeys(
+  db: Db,
+  personId: number,
+  now: number,
+): Promise<PasskeyRow[]> {
+  const madeAt = (await ownerById(db, personId))?.created_at
+  const passkeys = await passkeysOfOwner(db, personId)
+  return passkeys.filter((each) => {
+    return now - each.created_at >= ESTABLISHED_MS || each.created_at === madeAt
+  })
+}
+
 /** When the sign-in method of a session was added; null if it is not enough, or unknown. */
 async function methodSince(db: Db, session: SessionRow): Promise<number | null> {
   const { method, owner_id: ownerId } = session
@@ -61,7 +74,8 @@ async function methodSince(db: Db, session: SessionRow): Promise<number | null> 
   return identities.find(({ provider }) => provider === session.provider)?.created_at ?? null
 }
 
-async function isRoleEstablished(
+/** Whether a person acts for their own account, or has had the role for 72 hours, or has founded the organisation with it. */
+export async function isRoleEstablished(
   db: Db,
   { membership, ownerId }: Session,
   now: number,

@@ -80,12 +80,12 @@ export async function completePasskeySignIn(
 }
 
 /** The response's user handle, if there is one, must be that of the passkey's owner (WebAuthn section 7.2, step 6). */
-function matchesUserHandle(response: Record<string, unknown>, owner: OwnerRow): boolean {
+export function matchesUserHandle(response: Record<string, unknown>, owner: OwnerRow): boolean {
   const { userHandle } = (response.response ?? {}) as { userHandle?: unknown }
   return userHandle === undefined || userHandle === null || userHandle === owner.user_handle
 }
 
-function credentialOf(row: PasskeyRow): Credential {
+export function credentialOf(row: PasskeyRow): Credential {
   return {
     id: row.credential_id,
     publicKey: row.public_key,

@@ -73,7 +73,9 @@ export async function changeAgent(
   at: number,
 ): Promise<AgentRow> {
   const when = { version: tx.nextSeq(), at }
-  const read = hasColumns(change) ? agentByTail(tx.db, tail) : touchAgent(tx, tail, when)
+  const read = hasColumns(change)
+    ? agentByTail(tx.db, tail)
+    : touchAgent(tx, tail, isPrivate(change) ? { version: when.version } : when)
   const before = await read
   if (before === undefined) throw new Error(`there is no agent ${tail}, which is to be changed`)
   return write(tx, before, change, when)
@@ -85,6 +87,11 @@ function hasColumns(change: WrittenChange): boolean {
   return !change.type.startsWith('channel.') && !WITHOUT_COLUMNS.has(change.type)
 }
 
+/** Whether only the owner learns of a change: the time of the last one is public. */
+function isPrivate({ type }: WrittenChange): boolean {
+  return type === 'agent.approval_requested' || type === 'agent.approval_decided'
+}
+
 const WITHOUT_COLUMNS: ReadonlySet<ChangeType> = new Set([
   'agent.released',
   'agent.delegation_created',
@@ -94,6 +101,8 @@ const WITHOUT_COLUMNS: ReadonlySet<ChangeType> = new Set([
   'agent.key_recovery_redeemed',
   'agent.key_recovery_vetoed',
   'agent.key_recovery_cancelled',
+  'agent.approval_requested',
+  'agent.approval_decided',
 ])
 
 /** @param before as it is in the database now */
@@ -160,7 +169,8 @@ async function writeColumns(
     case 'agent.owner_changed': {
       const { toOwner: owner_id, responsible } = change.move
       const moved = { owner_id, responsible, owner_changed_at: at }
-      const columns = { ...moved, delegation_depth: 0, updated_at: at, version }
+      const allowed = { delegation_depth: 0, approvals: 0 } as const
+      const columns = { ...moved, ...allowed, updated_at: at, version }
       await setOwnerOfAgent(tx, tail, columns)
       return { ...before, ...columns }
     }

@@ -78,6 +78,16 @@ export type Change =
   /** `evidence`: the signature of the veto. */
   | { readonly type: 'agent.key_recovery_vetoed'; readonly evidence: JsonValue }
   | { readonly type: 'agent.key_recovery_cancelled'; readonly reason: string }
+  /** The agent asks its owner to approve a request to the site `host`. Milliseconds since 1970. */
+  | {
+      readonly type: 'agent.approval_requested'
+      readonly approval: string
+      readonly host: string
+      readonly method: string
+      readonly expiresAt: number
+    }
+  /** The owner approved or denied it. */
+  | { readonly type: 'agent.approval_decided' }
   | { readonly type: 'channel.verified'; readonly channel: ChangedChannel }
   | ChannelLost<'channel.stale'>
   | ChannelLost<'channel.removed'>

@@ -22,6 +22,7 @@ import type {
 } from './change.ts'
 import {
   type NotificationDraft,
+  notifyOfApproval,
   notifyOfDelegation,
   notifyOfGroup,
   notifyOfKey,
@@ -222,6 +223,9 @@ export const RULES: { readonly [Type in ChangeType]: Rule<ChangeOf<Type>> } = {
     payload: ({ change: { reason } }) => ({ reason }),
     notification: notifyOfKey,
   },
+  // What a person approves is not public: no entry in the log, and a payload that says nothing.
+  'agent.approval_requested': { payload: () => ({}), notification: notifyOfApproval },
+  'agent.approval_decided': { payload: () => ({}) },
   'channel.verified': {
     payload: ({ change: { channel } }) => handleOf(channel),
     log: ({ change, after }) => channelEntry('channel_verified', change.channel, null, after),

@@ -35,6 +35,17 @@ export function notifyOfGroup({
   return { kind: 'agent_delegation_changed', subject: `${tail}:${seq}`, details }
 }
 
+/** Neither the body nor the message of the agent: e-mails are copied and forwarded. */
+export function notifyOfApproval({
+  change: { approval, host, method, expiresAt },
+  after,
+  seq,
+}: AppliedChange<ChangeOf<'agent.approval_requested'>>): NotificationDraft {
+  const { tail, agent_id: agentId } = after
+  const details = { tail, agentId, approval, host, method, expiresAt }
+  return { kind: 'approval', subject: `${tail}:${seq}`, details }
+}
+
 export function notifyOfStatus(
   kind: NotificationKind,
   { change: { reason, setBy: by }, after, seq }: AppliedChange<StatusSet<ChangeType> & Change>,

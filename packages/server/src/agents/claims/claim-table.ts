@@ -240,6 +240,7 @@ const insert = prepared<NewAgent, object>((db, param) =>
     directory_proof: null,
     grade: param('grade'),
     delegation_depth: 0,
+    approvals: 0,
     responsible: param('responsible'),
   }),
 )

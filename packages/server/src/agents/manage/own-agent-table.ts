@@ -140,7 +140,7 @@ export function oldestAgents(db: Db, ownerId: number, limit: number): Promise<Ag
     .execute()
 }
 
-/** Replaces the label and the owner of agents, and deletes their last signature over their key set and how far they may delegate. */
+/** Replaces the label and the owner of agents, and deletes their last signature over their key set and what they may do besides. */
 export async function anonymizeAgents(
   tx: Tx,
   tails: readonly string[],
@@ -148,7 +148,13 @@ export async function anonymizeAgents(
 ): Promise<void> {
   await tx.db
     .updateTable('agents')
-    .set({ ...anonymous, directory_proof: null, delegation_depth: 0, responsible: null })
+    .set({
+      ...anonymous,
+      directory_proof: null,
+      delegation_depth: 0,
+      responsible: null,
+      approvals: 0,
+    })
     .where('tail', 'in', tails)
     .execute()
 }

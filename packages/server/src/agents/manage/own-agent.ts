@@ -59,6 +59,7 @@ export async function describeOwnAgent(
     statusSetBy: row.status_set_by,
     updatedAt: timestamp(profile.updatedAt),
     maxDelegationDepth: profile.maxDelegationDepth,
+    approvalsEnabled: row.approvals === 1,
     ownerChangedAt: timestampOrNull(profile.ownerChangedAt ?? null),
     hasAvatar: profile.avatar !== null,
     profile: {

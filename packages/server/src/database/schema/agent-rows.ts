@@ -63,6 +63,8 @@ export interface AgentRow {
   responsible: string | null
   /** When another owner last took it over; null: never. */
   owner_changed_at: number | null
+  /** Whether the agent may ask its owner for approvals. */
+  approvals: 0 | 1
 }
 
 export interface AvatarRow {

@@ -1,4 +1,5 @@
 import type { AgentRow, AvatarRow, ClaimTokenRow } from './agent-rows.ts'
+import type { ApprovalRow } from './approval-rows.ts'
 import type { ChannelCheckRow, ChannelLeaseRow, ChannelRow } from './channel-rows.ts'
 import type { EnrolmentRow, EnrolmentRuleRow, EnrolmentTokenRow } from './enrolment-rows.ts'
 import type { GrantAssignmentRow, GrantIssuerRow, GrantUseRow, UsedNonceRow } from './grant-rows.ts'
@@ -96,6 +97,7 @@ export interface Tables {
   webhook_deliveries: WebhookDeliveryRow
   issuer_keys: IssuerKeyRow
   issuer_key_reports: IssuerKeyReportRow
+  approvals: ApprovalRow
   grant_issuers: GrantIssuerRow
   grant_assignments: GrantAssignmentRow
   grant_uses: GrantUseRow

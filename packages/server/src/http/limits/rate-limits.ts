@@ -129,6 +129,7 @@ const LIMITS_BY_OPERATION: Readonly<Record<string, readonly RateLimit[]>> = {
   endDelegationGroup: [verifications],
   proveDirectory: [verifications],
   issueGrant: [verifications],
+  requestApproval: [verifications],
   rotateKey: [verifications],
   recoverKey: [verifications],
   vetoRecovery: [verifications],

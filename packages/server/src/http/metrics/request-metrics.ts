@@ -5,6 +5,9 @@ import { OutcomeCounter } from './outcome-counter.ts'
 /** In seconds. */
 const BOUNDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
 
+/** Of decisions by persons, in seconds. */
+const DECISION_BOUNDS = [5, 15, 30, 60, 120, 300, 900, 3600, 14_400, 86_400]
+
 /** The latencies of one route, method and status. */
 export class RequestSeries {
   readonly labels: string
@@ -32,6 +35,10 @@ export class RequestMetrics {
   readonly enrolments = new OutcomeCounter(['created', 'renewed', 'unavailable'])
   /** By what ended them: the workload, a rule that the owner ended, or the service because the agent was unseen. */
   readonly enrolmentsEnded = new OutcomeCounter(['agent', 'owner', 'service'])
+  /** Approvals that agents have asked for, and decisions about them. */
+  readonly approvals = new OutcomeCounter(['pending', 'approved', 'denied'])
+  /** How long agents have waited for a decision, in seconds. */
+  readonly approvalDecisions = new Histogram(DECISION_BOUNDS)
   readonly #series = new Map<string, RequestSeries>()
 
   series(route: string, method: string, status: number): RequestSeries {
@@ -43,13 +50,18 @@ export class RequestMetrics {
     return series
   }
 
-  /** Renders the latencies in the Prometheus text format. */
+  /** Renders the times in the Prometheus text format. */
   render(): string {
     const name = 'http_request_duration_seconds'
     const lines = [`# HELP ${name} Time from request to response`, `# TYPE ${name} histogram`]
     for (const { labels, seconds } of this.#series.values()) {
       lines.push(...seconds.render(name, labels))
     }
+    const decisions = 'countersign_approval_decision_seconds'
+    lines.push(
+      `# HELP ${decisions} Time from the question of an agent to the decision of its owner`,
+    )
+    lines.push(`# TYPE ${decisions} histogram`, ...this.approvalDecisions.render(decisions))
     return `${lines.join('\n')}\n`
   }
 }

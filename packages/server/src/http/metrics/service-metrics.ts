@@ -97,4 +97,10 @@ export function describeOutcomes(metrics: MetricRegistrar, requests: RequestMetr
     () => requests.enrolmentsEnded.counts,
     'by',
   )
+  metrics.labelledCounter(
+    'countersign_approvals_total',
+    'Approvals that agents have asked for, and decisions about them, by state',
+    () => requests.approvals.counts,
+    'state',
+  )
 }

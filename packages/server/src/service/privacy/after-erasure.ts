@@ -49,6 +49,7 @@ const TOUCHED = [
   'account_activity',
   'agents',
   'api_keys',
+  'approvals',
   'avatars',
   'channel_checks',
   'channel_leases',

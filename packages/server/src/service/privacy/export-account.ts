@@ -25,6 +25,7 @@ import { exportChannels } from '../../channels/describe-channels.ts'
 import type { AgentRow } from '../../database/database.ts'
 import { exportOpenings } from '../../log/openings.ts'
 import type { CoreDeps } from '../../secrets/core-deps.ts'
+import { exportApprovals } from '../../statements/approvals/read-approvals.ts'
 import { exportIssuers } from '../../statements/grants/manage-issuers.ts'
 import { exportEndpoints } from '../../webhooks/delivery-log.ts'
 import { exportMemberships, exportOrganisation, exportTransfers } from './export-organisation.ts'
@@ -71,6 +72,7 @@ export async function exportAccount(
     webhooks: await exportEndpoints(read, deps.site, ownerId, deps.now()),
     enrolmentRules: await exportRules(deps, ownerId),
     grantIssuers: await exportIssuers(read, deps.site, ownerId),
+    approvals: await exportApprovals(deps, ownerId),
     notifications: await exportNotifications(read, deps.site, ownerId),
     emailAddresses: await describeAddresses(read, ownerId),
     emailPreferences: await describeChoices(read, ownerId),

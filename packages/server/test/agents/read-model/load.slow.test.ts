@@ -124,5 +124,6 @@ function agentRow(i: number): AgentRow {
     responsible: null,
     owner_changed_at: null,
     delegation_depth: i % 43 === 0 ? 3 : 0,
+    approvals: 0,
   }
 }

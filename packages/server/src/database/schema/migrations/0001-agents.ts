@@ -32,6 +32,8 @@ create table agents (
   delegation_depth integer not null default 0,
   responsible ${text},
   owner_changed_at bigint,
+  approvals integer not null default 0,
+  constraint agents_approvals check (approvals in (0, 1)),
   constraint agents_delegation_depth check (delegation_depth between 0 and 3),
   constraint agents_status_time check (status_time in ('exact', 'day')),
   constraint agents_pair unique (public_key, agent_id, pair_slot)

@@ -111,6 +111,46 @@ create table grant_uses (
   constraint grant_uses_pk primary key (tail, audience)
 );
 
+create table approvals (
+  id ${text} primary key,
+  seq ${id} not null unique,
+  tail ${text} not null references agents (tail),
+  owner_id ${id} not null references owners (id),
+  key_sequence integer not null,
+  service ${text} not null,
+  method ${text} not null,
+  url ${text} not null,
+  origin ${text} not null,
+  content_type ${text},
+  request_digest ${text} not null,
+  body ${text},
+  body_digest ${text},
+  message ${text},
+  message_digest ${text},
+  salt ${text} not null,
+  valid_seconds integer not null,
+  state ${text} not null,
+  created_at bigint not null,
+  expires_at bigint not null,
+  decided_at bigint,
+  decided_by ${text},
+  passkey_key ${bytes},
+  client_data ${bytes},
+  authenticator_data ${bytes},
+  signature ${bytes},
+  constraint approvals_state
+    check (state in ('pending', 'approved', 'denied', 'expired', 'cancelled')),
+  constraint approvals_decided check ((decided_at is not null) = (state in ('approved', 'denied')))
+);
+-- One question about the same request at a time.
+create unique index approvals_pending on approvals (tail, request_digest) where state = 'pending';
+create index approvals_owner on approvals (owner_id, seq);
+create index approvals_agent on approvals (tail, created_at);
+create index approvals_created on approvals (created_at);
+-- Partial: finds the texts that are due for deletion.
+create index approvals_texts on approvals (created_at)
+  where body is not null or message is not null;
+
 create table used_nonces (
   hash ${text} primary key,
   keyid ${text} not null,

@@ -44,7 +44,14 @@ test('without the preview the endpoints of the contract have no limits, and no h
     ...['endDelegationGroup', 'endDelegations', 'endOwnDelegations', 'enrol', 'issueGrant'],
     'listScimUsers',
     ...['passkeySignInOptions', 'preview', 'readScimUser', 'redeliverWebhook', 'removeScimUser'],
-    ...['replaceScimUser', 'reportOwnKey', 'revokeAgent', 'scimConfig', 'scimResourceTypes'],
+    ...[
+      'replaceScimUser',
+      'reportOwnKey',
+      'requestApproval',
+      'revokeAgent',
+      'scimConfig',
+      'scimResourceTypes',
+    ],
     ...['scimSchemas', 'signInByLink', 'signInByRecoveryCode', 'signInWithPasskey', 'signUp'],
     ...['signUpByProvider', 'signUpOptions', 'testWebhook'],
   ])
