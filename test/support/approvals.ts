@@ -60,13 +60,18 @@ export async function givePasskey(
 ): Promise<Authenticator> {
   const { origin, hostname: id } = settings.baseUrl
   const challenge = randomBytes(32).toString('base64url')
-  const user = { id: randomBytes(32).toString('base64url') }
+  const { user_handle: handle } = await operator.db.read
+    .selectFrom('owners')
+    .select('user_handle')
+    .where('id', '=', personId)
+    .executeTakeFirstOrThrow()
+  const user = { id: handle ?? randomBytes(32).toString('base64url') }
   const response = authenticator.create({ challenge, rp: { id }, user })
   const credential = await verifyRegistration({ id, origin, name: '' }, challenge, response)
   assert.ok(credential !== null)
   await operator.db.write(async (tx) => {
-    const handle = { user_handle: user.id }
-    await tx.db.updateTable('owners').set(handle).where('id', '=', personId).execute()
+    const owner = { user_handle: user.id }
+    await tx.db.updateTable('owners').set(owner).where('id', '=', personId).execute()
     await insertPasskey(tx, {
       credential_id: credential.id,
       owner_id: personId,
@@ -113,9 +118,12 @@ export async function askApproval(
 ): Promise<Answer> {
   const body = JSON.stringify(question)
   const target = `/api/v1/agent/${deviation.path ?? did}/approvals`
-  const headers = await signedHeaders(service, deviation.signer ?? did, deviation.key ?? key, {
+  const { settings } = service
+  const { origin: url } = settings.baseUrl
+  const named = { url, settings }
+  const headers = await signedHeaders(named, deviation.signer ?? did, deviation.key ?? key, {
     method: 'POST',
-    url: service.url + target,
+    url: url + target,
     headers: [['Content-Type', 'application/json']],
     body: deviation.signedBody ?? body,
     ...(deviation.createdAt === undefined ? {} : { createdAt: deviation.createdAt }),
@@ -165,8 +173,9 @@ export async function assertionFor(
   id: string,
   wrong: Misconduct = {},
 ): Promise<Record<string, unknown>> {
-  const challenge = challengeOf(await ownApproval(owner, id))
-  return authenticator.get({ challenge, rpId: 'localhost' }, wrong)
+  const approval = await ownApproval(owner, id)
+  const { hostname: rpId } = new URL(approval.service)
+  return authenticator.get({ challenge: challengeOf(approval), rpId }, wrong)
 }
 
 /** Approves as the page does. */

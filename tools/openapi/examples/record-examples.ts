@@ -19,6 +19,7 @@ import {
   recordReads,
   recordStatuses,
 } from './record-agents.ts'
+import { recordApprovals } from './record-approvals.ts'
 import { recordChannels } from './record-channels.ts'
 import { recordEnrolment } from './record-enrolment.ts'
 import { recordErrors } from './record-errors.ts'
@@ -63,6 +64,7 @@ try {
   await ada.record('exportAccount', 'GET', '/api/account/export')
   await recordErrors(world, agents)
   await signInAgain(world)
+  await recordApprovals(world, agents)
   await recordKeys(world, agents)
   await recordEnrolment(world)
   await recordOrganisations(world)

@@ -4,6 +4,7 @@ import { after, before, suite, test } from 'node:test'
 import { encodeBase64, type JsonValue, signDirectory } from '@countersign/protocol'
 import { certificateOf } from '../../../../test/support/agent-certificates.ts'
 import { type Answer, jsonOf } from '../../../../test/support/answer.ts'
+import { asked, deny } from '../../../../test/support/approvals.ts'
 import { ask, post } from '../../../../test/support/ask.ts'
 import { createGroup, endGroup } from '../../../../test/support/delegation-groups.ts'
 import { newKey, type TestKey } from '../../../../test/support/key.ts'
@@ -109,6 +110,20 @@ suite('a change of an agent', () => {
         }),
       ),
     )
+  })
+
+  test('of approvals is not public', async () => {
+    const { did, key, ownerId, expect, send, watcher } = await start()
+    const owner = await signInBy(service, ownerId, clock.now)
+    await send('PUT', '/approvals', { enabled: true })
+    const { updated_at: before } = await watcher.agent()
+    let id = ''
+    await expect({ types: ['agent.approval_requested'] }, async () => {
+      const at = { createdAt: clock.now() }
+      id = (await asked({ service, did, key }, undefined, at)).id
+    })
+    await expect({ types: ['agent.approval_decided'] }, async () => ok(await deny({ owner }, id)))
+    assert.equal((await watcher.agent()).updated_at, before)
   })
 
   test('of its status', async () => {

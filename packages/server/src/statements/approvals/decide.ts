@@ -95,7 +95,11 @@ export async function approve(
         credentialOf(passkey),
       )
     : null
-  if (use === null) throw invalidAssertion()
+  if (use === null) {
+    // Of two browsers with one assertion, the second one may find the counter of the first.
+    assertPending(await requireOwnApproval(db.read, ownerId, id), now())
+    throw invalidAssertion()
+  }
   const assertion = assertionOf(passkey, response)
   const seconds = await db.write(async (tx) => {
     const at = now()

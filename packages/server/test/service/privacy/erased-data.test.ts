@@ -36,6 +36,8 @@ const MARKED: Readonly<Record<string, string>> = {
   account_activity: '[details]',
   agents: 'agent_id username display_name description username_skeleton avatar [directory_proof]',
   api_keys: 'name last_four',
+  approvals:
+    'service method url origin request_digest body body_digest message message_digest salt',
   channel_checks: '[perspectives]',
   channel_leases: 'leased_by',
   channels: 'handle_or_domain proof_token proven_token',
@@ -76,6 +78,7 @@ const OTHERS: Readonly<Record<string, string>> = {
   agent_keys: 'tail state changed_by',
   agents: 'tail status status_reason status_set_by status_time grade key_changed_by responsible',
   api_keys: 'id scopes created_by',
+  approvals: 'id tail content_type state decided_by',
   avatars: 'tail',
   channel_checks: 'channel_id outcome',
   channel_leases: 'channel_id',
@@ -245,6 +248,14 @@ async function markedOwner(service: TestService, now: () => number) {
     await db
       .insertInto('grant_assignments')
       .values({ tail, issuer_id: 'issuer', assigned_at: 1 })
+      .execute()
+    const asked = { id: 'ap_1', seq: 1, tail, owner_id: ownerId, key_sequence: 1, state: 'pending' }
+    const request = { service: 'x', method: 'x', url: 'x', origin: 'x', request_digest: 'x' }
+    const texts = { body: 'x', body_digest: 'x', message: 'x', message_digest: 'x', salt: 'x' }
+    const until = { valid_seconds: 1, created_at: now(), expires_at: now() + 1e9 }
+    await db
+      .insertInto('approvals')
+      .values({ ...asked, ...request, ...texts, ...until, signature: Buffer.from(MARK) } as never)
       .execute()
     const rule = {
       id: 'er_1',

@@ -278,8 +278,8 @@ test('an API key reads nothing and decides nothing', async () => {
     expiresInDays: 1,
   })
   assert.equal(created.status, 201, created.text)
-  const { key } = jsonOf<{ key: string }>(created)
-  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+  const { secret } = jsonOf<{ secret: string }>(created)
+  const headers = { authorization: `Bearer ${secret}`, 'content-type': 'application/json' }
   for (const [method, target, body] of [
     ['GET', APPROVALS, undefined],
     ['GET', `${APPROVALS}/${id}`, undefined],

@@ -1,0 +1,56 @@
+import type { OwnerApproval, RequestedApproval } from '@countersign/protocol'
+import { APPROVALS, challengeOf } from '../../../test/support/approvals.ts'
+import { signedHeaders } from '../../../test/support/sign-request.ts'
+import { EXAMPLE_URL } from './example-service.ts'
+import type { Agents } from './record-agents.ts'
+import { agentPath, EXAMPLE_SERVICE, ownAgentPath, type World } from './world.ts'
+
+const ORDER = {
+  request: {
+    method: 'POST',
+    url: 'https://shop.example/orders/4711/confirm',
+    contentType: 'application/json',
+    body: '{"total":"129.00","currency":"EUR","to":"Example GmbH"}',
+  },
+  message: 'Printer paper, as every month',
+}
+const RETURN = { request: { method: 'DELETE', url: 'https://shop.example/orders/4711' } }
+
+/** The travel agent asks twice: Ada approves the first request with her passkey, and denies the second. */
+export async function recordApprovals(
+  { ada, anyone, authenticator }: World,
+  { travel }: Pick<Agents, 'travel'>,
+): Promise<void> {
+  const setting = `${ownAgentPath(travel)}/approvals`
+  await ada.record('allowApprovals', 'PUT', setting, { body: { enabled: true } })
+  const target = `${agentPath(travel)}/approvals`
+  const question = async (body: object) => {
+    const signed = await signedHeaders(EXAMPLE_SERVICE, travel.did, travel.key, {
+      method: 'POST',
+      url: EXAMPLE_URL + target,
+      headers: [['Content-Type', 'application/json']],
+      body: JSON.stringify(body),
+    })
+    const sent = signed.filter(([name]) => !/^(Host|Content-Type)$/.test(name))
+    return { body, headers: Object.fromEntries(sent), status: 201 }
+  }
+  const first = await anyone.record<RequestedApproval>(
+    'requestApproval',
+    'POST',
+    target,
+    await question(ORDER),
+  )
+  await ada.record('listApprovals', 'GET', APPROVALS)
+  const at = `${APPROVALS}/${first.id}`
+  const shown = await ada.record<OwnerApproval>('ownApproval', 'GET', at)
+  await ada.record('approvalOptions', 'POST', `${at}/options`, { body: {} })
+  const { hostname: rpId } = new URL(EXAMPLE_URL)
+  const [laptop] = authenticator.passkeys
+  const response = authenticator.get({ challenge: challengeOf(shown), rpId }, {}, laptop)
+  await ada.record('approveRequest', 'POST', `${at}/approve`, { body: { response } })
+  await anyone.record('approval', 'GET', `/api/v1/approvals/${first.id}`)
+  const second = await anyone.send<RequestedApproval>('POST', target, await question(RETURN))
+  await ada.record('denyRequest', 'POST', `${APPROVALS}/${second.id}/deny`, {
+    body: { turnOff: false },
+  })
+}
