@@ -238,12 +238,8 @@ export const API_RESOURCES: readonly ApiResource[] = [
     title: 'Decisions on approvals',
     tag: 'owner',
     operations: [
-      'allowApprovals',
-      'listApprovals',
-      'ownApproval',
-      'approvalOptions',
-      'approveRequest',
-      'denyRequest',
+      ...['allowApprovals', 'listApprovals', 'ownApproval'],
+      ...['approvalOptions', 'approveRequest', 'denyRequest'],
     ],
   },
   {
