@@ -9,6 +9,11 @@ export interface VectorCase {
   readonly why?: string
 }
 
+/** Reads a file in `vectors/`. */
+export function readVectorFile<T extends object>(file: string): T {
+  return JSON.parse(readFileSync(join(ROOT, 'vectors', file), 'utf8'))
+}
+
 /** Reads the cases of a file in `vectors/` at a path of members. Asserts that there are any. */
 export function readCases<T extends object>(
   file: string,
