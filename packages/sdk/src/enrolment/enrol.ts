@@ -9,7 +9,7 @@ import {
   type Naming,
 } from '@countersign/protocol'
 import { CountersignError } from '../errors.ts'
-import { isTransient } from '../http/retry.ts'
+import { isTransient, type MayRetry } from '../http/retry.ts'
 import type { ServiceClient } from '../http/service-client.ts'
 import { checkedSigner } from '../keys/checked-signer.ts'
 import type { Signer } from '../keys/signer.ts'
@@ -30,10 +30,9 @@ export type PlatformTokenSource = (audience: string) => Promise<string>
 
 /** Who enrols, where, and by which rule. */
 export interface EnrolOptions
-  extends Pick<
-    RegistryOptions,
-    'timeoutMs' | 'attemptTimeoutMs' | 'retries' | 'retryBaseMs' | 'fetch'
-  > {
+  extends Pick<RegistryOptions, 'timeoutMs' | 'attemptTimeoutMs' | 'retryBaseMs' | 'fetch'> {
+  /** How many times a request is retried. Default: 2, and 8 more if the service asks to wait, as it does if a fleet starts at once. */
+  readonly retries?: number | undefined
   /** The service, such as `https://id.example`: its `BASE_URL`, which is in the audience. Only it gets the token. */
   readonly service: string | URL
   /** The id of the enrolment rule, from its owner: `er_` and 22 base58 characters. */
@@ -81,6 +80,11 @@ export async function enrol(
   return new Workload(options).enrol(signal)
 }
 
+/** The default of all requests. */
+const RETRIES = 2
+/** The service admits at least 64 at once and asks the others to wait. So a fleet of some hundred needs several rounds. */
+const PATIENT_RETRIES = 10
+
 const RULE_PATTERN = new RegExp(`^er_${BASE58_CLASS}{22}$`)
 
 /** A workload with its key, which enrols once or again and again. Not exported by the package. */
@@ -118,9 +122,10 @@ export class Workload {
     const body = { rule, token, publicKey: encodeBase64(publicKey), issuedAt, signature }
     const request = { path: '/api/v1/enrol', body, alsoOk: [201] }
     const client = clientOf(registry) as ServiceClient
+    const patient = clientOf(this.#patient(registry)) as ServiceClient
     try {
       const read = wireReader(schemas.ENROLLED, naming)
-      const enrolled = await client.send(request, read, isTransient, signal)
+      const enrolled = await patient.send(request, read, this.#mayRetry(), signal)
       const { did, agentId, renewed, renewAfter, endsAt } = enrolled
       const end: Enrolment['end'] = (options = {}) => this.#end(client, naming, did, options)
       return { did, agentId, renewed, renewAfter, endsAt, end }
@@ -155,6 +160,19 @@ export class Workload {
       this.#registry = null
       throw error
     }
+  }
+
+  /** The same service, asked more often. */
+  #patient({ service, naming }: Registry): Registry {
+    const { now: _clock, naming: _given, ...options } = this.#options
+    const { retries = PATIENT_RETRIES } = options
+    return new Registry(service, { ...options, naming, retries })
+  }
+
+  /** Failures without a time to wait count, as for every request. */
+  #mayRetry(): MayRetry {
+    let left = this.#options.retries ?? RETRIES
+    return (error) => isTransient(error) && (error.retryAfterMs !== null || left-- > 0)
   }
 
   #issuedAt(): number {

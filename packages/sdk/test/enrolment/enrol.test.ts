@@ -100,6 +100,23 @@ test('the token follows no redirect, and no error repeats what a response repeat
   assert.deepEqual(bodies, [])
 })
 
+test('a service that asks to wait is asked ten times more, one that fails twice', async (t) => {
+  const error = { code: 'UNAVAILABLE', message: 'Too many at once.', requestId: 'req_1' }
+  for (const [headers, more, requests] of [
+    [{ 'retry-after': '0' }, {}, 11],
+    [{ 'retry-after': '0' }, { retries: 1 }, 2],
+    [{}, {}, 3],
+    [{}, { retries: 4 }, 5],
+    [{ 'retry-after': '60' }, {}, 1],
+  ] as const) {
+    const received: string[] = []
+    const service = await startSite(t, receiveInto(received, 503, headers, { error }))
+    const workload = { service, rule: RULE, signer: await newKey(), token: async () => TOKEN }
+    await failsWith('UNAVAILABLE', enrol({ ...workload, naming: {}, retryBaseMs: 1, ...more }))
+    assert.equal(received.length, requests)
+  }
+})
+
 function receiveInto(
   bodies: string[],
   status: number,

@@ -30,8 +30,7 @@ import { type KeyReuse, keyUseOf, keyUseRefusal } from '../keys/key-use.ts'
 import { followIfLeft } from '../responsible/missing-responsible.ts'
 import { scheduleEnd } from './end-enrolment.ts'
 import {
-  countLiveOfRule,
-  countOfOwner,
+  countEnrolled,
   enrolmentOf,
   insertEnrolment,
   takeToken,
@@ -119,7 +118,7 @@ export async function admit(
   const tail = existing === undefined ? await mint(deps, tx, rule, workload, at) : existing.tail
   if (existing === undefined) {
     const row = { tail, rule_id: rule.id, owner_id: rule.owner_id, created_at: at }
-    await insertEnrolment(tx, { ...row, ...seen, grace_at: null, ended_at: null })
+    await insertEnrolment(tx, { ...row, ...seen })
   } else {
     await assertRenewable(tx, rule, tail)
     await updateSeen(tx, tail, seen)
@@ -211,7 +210,9 @@ async function mint(
     at,
   )
   const { display_name, description } = rule
-  await describeMinted(tx, tail, { display_name, description })
+  if (display_name !== null || description !== null) {
+    await describeMinted(tx, tail, { display_name, description })
+  }
   return tail
 }
 
@@ -232,12 +233,12 @@ async function assertSeat(
   at: number,
 ): Promise<void> {
   const since = at - (newAgents?.windowMs ?? 0)
-  const { live, created } = await countOfOwner(tx.db, rule.owner_id, since)
-  if ((await countLiveOfRule(tx.db, rule.id)) >= rule.max_live) {
+  const { ofRule, ofOwner, created } = await countEnrolled(tx.db, rule.id, rule.owner_id, since)
+  if (ofRule >= rule.max_live) {
     const message = `This rule has ${rule.max_live} agents, which is its limit (maxLive).`
     throw new EnrolmentRefusal('full', new CodedError('CONFLICT', message), 'full')
   }
-  if (live >= MAX_ENROLLED_AGENTS) {
+  if (ofOwner >= MAX_ENROLLED_AGENTS) {
     const message = `The owner has ${MAX_ENROLLED_AGENTS} enrolled agents.`
     throw new EnrolmentRefusal('full', new CodedError('CONFLICT', message), 'full')
   }

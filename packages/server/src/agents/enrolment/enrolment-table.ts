@@ -1,9 +1,28 @@
+import { sql } from 'kysely'
 import type { Db, Tx } from '../../database/database.ts'
 import { prepared } from '../../database/prepared.ts'
-import type { EnrolmentRow } from '../../database/schema/enrolment-rows.ts'
+import type { EnrolmentRow, EnrolmentTokenRow } from '../../database/schema/enrolment-rows.ts'
 
-export async function insertEnrolment(tx: Tx, row: EnrolmentRow): Promise<void> {
-  await tx.db.insertInto('enrolments').values(row).execute()
+const insert = prepared<EnrolmentRow, object>((db, param) =>
+  db.insertInto('enrolments').values({
+    tail: param('tail'),
+    rule_id: param('rule_id'),
+    owner_id: param('owner_id'),
+    claims: param('claims'),
+    created_at: param('created_at'),
+    seen_at: param('seen_at'),
+    grace_at: null,
+    ends_at: param('ends_at'),
+    ended_at: null,
+  }),
+)
+
+/** Inserts the enrolment of a new agent. */
+export async function insertEnrolment(
+  tx: Tx,
+  row: Omit<EnrolmentRow, 'grace_at' | 'ended_at'>,
+): Promise<void> {
+  await insert(tx.db, { ...row, grace_at: null, ended_at: null })
 }
 
 const selectByTail = prepared<{ tail: string }, EnrolmentRow>((db, param) =>
@@ -75,25 +94,40 @@ export async function countLiveOfRule(db: Db, ruleId: string): Promise<number> {
   return Number(count)
 }
 
-/** How many agents of all rules of an owner have not ended, and how many were enrolled since a time. */
-export async function countOfOwner(
+/** What the limits of new agents count. */
+export interface EnrolledAgents {
+  /** Agents of the rule that have not ended. */
+  readonly ofRule: number
+  /** Agents of all rules of the owner that have not ended. */
+  readonly ofOwner: number
+  /** Agents that all rules of the owner have enrolled since a time. */
+  readonly created: number
+}
+
+const selectCounts = prepared<
+  { ruleId: string; ownerId: number; since: number },
+  Record<keyof EnrolledAgents, number>
+>((db, param) => {
+  const [rule, owner, since] = [param('ruleId'), param('ownerId'), param('since')]
+  return {
+    compile: () =>
+      sql<Record<keyof EnrolledAgents, number>>`select
+        (select count(*) from enrolments where rule_id = ${rule} and ended_at is null) as "ofRule",
+        (select count(*) from enrolments where owner_id = ${owner} and ended_at is null) as "ofOwner",
+        (select count(*) from enrolments where owner_id = ${owner} and created_at > ${since}) as "created"
+      `.compile(db),
+  }
+})
+
+export async function countEnrolled(
   db: Db,
+  ruleId: string,
   ownerId: number,
   since: number,
-): Promise<{ readonly live: number; readonly created: number }> {
-  const live = await db
-    .selectFrom('enrolments')
-    .select((eb) => eb.fn.countAll().as('count'))
-    .where('owner_id', '=', ownerId)
-    .where('ended_at', 'is', null)
-    .executeTakeFirstOrThrow()
-  const created = await db
-    .selectFrom('enrolments')
-    .select((eb) => eb.fn.countAll().as('count'))
-    .where('owner_id', '=', ownerId)
-    .where('created_at', '>', since)
-    .executeTakeFirstOrThrow()
-  return { live: Number(live.count), created: Number(created.count) }
+): Promise<EnrolledAgents> {
+  const [counts] = await selectCounts(db, { ruleId, ownerId, since })
+  const { ofRule, ofOwner, created } = counts as Record<keyof EnrolledAgents, number>
+  return { ofRule: Number(ofRule), ofOwner: Number(ofOwner), created: Number(created) }
 }
 
 /** The tails of agents of a rule that have not ended, the oldest first. */
@@ -113,6 +147,28 @@ export async function liveTailsOfRule(db: Db, ruleId: string, limit: number): Pr
 /** Tokens are stored for longer than they could be accepted, in case a clock is set back. */
 const TOKEN_RETENTION_MS = 10 * 60_000
 
+const deleteExpired = prepared<{ before: number }, object>((db, param) =>
+  db.deleteFrom('enrolment_tokens').where('expires_at', '<', param('before')),
+)
+
+const insertToken = prepared<EnrolmentTokenRow, Pick<EnrolmentTokenRow, 'thumbprint'>>(
+  (db, param) =>
+    db
+      .insertInto('enrolment_tokens')
+      .values({
+        hash: param('hash'),
+        thumbprint: param('thumbprint'),
+        expires_at: param('expires_at'),
+      })
+      // The update changes nothing, and returns the row of the first key.
+      .onConflict((conflict) =>
+        conflict
+          .column('hash')
+          .doUpdateSet((eb) => ({ expires_at: eb.ref('excluded.expires_at') })),
+      )
+      .returning('thumbprint'),
+)
+
 /**
  * Records which key used a token, unless another one did before.
  * @param hash SHA-256 of the token up to its last dot
@@ -123,20 +179,8 @@ export async function takeToken(
   token: { readonly hash: Uint8Array; readonly thumbprint: string; readonly expiresAt: number },
   now: number,
 ): Promise<boolean> {
-  await tx.db
-    .deleteFrom('enrolment_tokens')
-    .where('expires_at', '<', now - TOKEN_RETENTION_MS)
-    .execute()
   const { hash, thumbprint, expiresAt: expires_at } = token
-  await tx.db
-    .insertInto('enrolment_tokens')
-    .values({ hash, thumbprint, expires_at })
-    .onConflict((conflict) => conflict.column('hash').doNothing())
-    .execute()
-  const first = await tx.db
-    .selectFrom('enrolment_tokens')
-    .select('thumbprint')
-    .where('hash', '=', hash)
-    .executeTakeFirst()
+  await deleteExpired(tx.db, { before: now - TOKEN_RETENTION_MS })
+  const [first] = await insertToken(tx.db, { hash, thumbprint, expires_at })
   return first?.thumbprint === thumbprint
 }

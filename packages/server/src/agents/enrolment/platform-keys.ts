@@ -80,6 +80,7 @@ export class PlatformKeys {
   readonly #sets = new Map<string, ReadSet>()
   readonly #failures = new Map<string, Failure>()
   readonly #reads = new Map<string, Promise<ReadSet>>()
+  readonly #pasted = new Map<string, readonly PlatformKey[]>()
   /** Reads of issuers, by outcome. */
   readonly reads = new OutcomeCounter(['read', 'failed'])
 
@@ -99,7 +100,7 @@ export class PlatformKeys {
     algorithm: PlatformAlgorithm,
   ): Promise<FoundKeys> {
     if (source.keys.jwks !== undefined) {
-      const keys = candidates(usableKeys(source.keys.jwks, source), kid, algorithm)
+      const keys = candidates(this.#pastedKeys(source.keys.jwks, source), kid, algorithm)
       return { keys, readAt: null, problem: null }
     }
     const name = `${source.trust_domain ?? ''} ${urlOf(source)}`
@@ -113,6 +114,14 @@ export class PlatformKeys {
     const failure = this.#failures.get(name)
     const problem = failure?.error instanceof PlatformKeysError ? failure.error.message : null
     return { keys, readAt: set.at, problem }
+  }
+
+  /** The keys that a rule has itself. To import one takes as long as to verify a token. */
+  #pastedKeys(jwks: object, source: KeySource): readonly PlatformKey[] {
+    const name = `${source.trust_domain ?? ''} ${JSON.stringify(jwks)}`
+    const keys = this.#pasted.get(name) ?? usableKeys(jwks, source)
+    if (!this.#pasted.has(name)) keepNewest(this.#pasted, name, keys)
+    return keys
   }
 
   /** @throws CodedError UNAVAILABLE if keys were read, or could not be, within a minute */

@@ -1,18 +1,20 @@
 import type { Db, JobRow, Tx } from '../database.ts'
+import { prepared } from '../prepared.ts'
+
+const insertOrReplace = prepared<Omit<JobRow, 'attempts' | 'due_since'>, object>((db, param) => {
+  const fresh = { run_at: param('run_at'), subject: param('subject'), attempts: 0, due_since: null }
+  return db
+    .insertInto('jobs')
+    .values({ id: param('id'), kind: param('kind'), ...fresh })
+    .onConflict((conflict) => conflict.column('id').doUpdateSet(fresh))
+})
 
 /** Inserts a job, or replaces the one with the same ID. */
 export async function scheduleJob(
   tx: Tx,
   job: Omit<JobRow, 'attempts' | 'due_since'>,
 ): Promise<void> {
-  const fresh = { attempts: 0, due_since: null }
-  await tx.db
-    .insertInto('jobs')
-    .values({ ...job, ...fresh })
-    .onConflict((conflict) =>
-      conflict.column('id').doUpdateSet({ run_at: job.run_at, subject: job.subject, ...fresh }),
-    )
-    .execute()
+  await insertOrReplace(tx.db, job)
 }
 
 /** Inserts a job, or gives the one with the same ID another subject: it stays due since then, and its present run does not end it. */

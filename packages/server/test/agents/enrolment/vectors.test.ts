@@ -16,7 +16,7 @@ interface TokenCase {
   readonly agentId: string
 }
 
-type Rule = Omit<NewEnrolmentRule, 'keys'> & { readonly id: string; readonly keys: string }
+type Rule = Omit<NewEnrolmentRule, 'keys' | 'name'> & { readonly id: string; readonly keys: string }
 
 const FILE = 'enrolment.json'
 const {

@@ -46,6 +46,7 @@ create table enrolments (
   ended_at bigint
 );
 create index enrolments_live on enrolments (rule_id) where ended_at is null;
+create index enrolments_live_of_owner on enrolments (owner_id) where ended_at is null;
 create index enrolments_of_owner on enrolments (owner_id, created_at);
 
 -- Tokens that are not bound to a key, by the key that used them first. Kept for 10 minutes after they expire.
