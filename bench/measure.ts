@@ -5,6 +5,7 @@ import { measureFootprint } from './footprint.ts'
 import { inspectMachine, pinSelf } from './machine.ts'
 import { measureCertificates } from './measure-certificates.ts'
 import { measureClaims } from './measure-claims.ts'
+import { measureEnrolment } from './measure-enrolment.ts'
 import { measureFollowers } from './measure-followers.ts'
 import { measureGateway } from './measure-gateway.ts'
 import { measureKeys } from './measure-keys.ts'
@@ -87,11 +88,12 @@ async function measureAll(bench: Bench, options: Options, seed: Seed): Promise<R
   const organisations = options.parts.has('organisations')
     ? await measureOrganisations(bench)
     : null
+  const enrolment = options.parts.has('enrolment') ? await measureEnrolment(bench) : null
   const offline = options.parts.has('offline') ? await measureOffline(bench, options) : null
   const followers = options.parts.has('followers') ? await measureFollowers(bench, options) : null
   const { measurements, revocations } = await measureScale(bench, options, requestSamples)
   const all = [...alone, ...measurements]
-  const ofOwners = { revocations, keys, organisations }
+  const ofOwners = { revocations, keys, organisations, enrolment }
   return { measurements: all, ...ofOwners, nonces, signing, offline, followers, footprint }
 }
 

@@ -10,6 +10,7 @@ const OTHERS = [
   'nonces',
   'signing',
   'organisations',
+  'enrolment',
   'revocation',
   'offline',
   'followers',

@@ -1,5 +1,6 @@
 import type { Footprint } from './footprint.ts'
 import type { Machine } from './machine.ts'
+import { type Enrolments, enrolmentLines } from './measure-enrolment.ts'
 import { type FollowerLoad, followerLines } from './measure-followers.ts'
 import type { KeyOperations } from './measure-keys.ts'
 import { type OfflineDecisions, offlineLines } from './measure-offline.ts'
@@ -21,6 +22,7 @@ export interface Results {
   readonly nonces: NonceMemory | null
   readonly signing: Signing | null
   readonly organisations: Organisations | null
+  readonly enrolment: Enrolments | null
   readonly offline: OfflineDecisions | null
   readonly followers: readonly FollowerLoad[] | null
   readonly footprint: Footprint | null
@@ -51,7 +53,7 @@ export interface Report extends Results {
 /** Prints the report for people. */
 export function reportText(report: Report): string {
   const { followers, footprint, keys, measurements, nonces, offline, revocations } = report
-  const { organisations, seeds, signing } = report
+  const { enrolment, organisations, seeds, signing } = report
   return [
     headline(report),
     '',
@@ -61,6 +63,7 @@ export function reportText(report: Report): string {
     ...(nonces === null ? [] : [nonceLine(nonces), '']),
     ...(signing === null ? [] : [signingLine(signing), '']),
     ...(organisations === null ? [] : [...organisationLines(organisations), '']),
+    ...(enrolment === null ? [] : [...enrolmentLines(enrolment), '']),
     ...(offline === null ? [] : [...offlineLines(offline), '']),
     ...(followers === null ? [] : [...followerLines(followers), '']),
     ...(footprint === null ? [] : [...footprintLines(footprint), '']),
