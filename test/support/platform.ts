@@ -104,14 +104,20 @@ export interface TestIssuer {
   /** The issuer that its discovery document names. */
   issuer: string
   isAway: boolean
+  /** Whether it accepts connections and says nothing. */
+  isSilent: boolean
   /** How often its keys were read. */
   reads: number
 }
 
 /** Starts an issuer on loopback, where a service on loopback may fetch without TLS. */
 export async function startIssuer(t: Cleanup): Promise<TestIssuer> {
-  const issuer = { url: '', issuer: '', jwks: { keys: [] as object[] }, isAway: false, reads: 0 }
+  const issuer = {
+    ...{ url: '', issuer: '', jwks: { keys: [] as object[] } },
+    ...{ isAway: false, isSilent: false, reads: 0 },
+  }
   const server = createServer(({ url }, response) => {
+    if (issuer.isSilent) return
     if (issuer.isAway) return void response.writeHead(500).end()
     response.setHeader('content-type', 'application/json')
     if (url === '/.well-known/openid-configuration') {
@@ -123,7 +129,10 @@ export async function startIssuer(t: Cleanup): Promise<TestIssuer> {
     response.end(JSON.stringify(issuer.jwks))
   })
   await new Promise<void>((listening) => server.listen(0, 'localhost', listening))
-  t.after(() => server.close())
+  t.after(() => {
+    server.close()
+    server.closeAllConnections()
+  })
   issuer.url = `http://localhost:${(server.address() as AddressInfo).port}`
   issuer.issuer = issuer.url
   return issuer
