@@ -7,6 +7,7 @@ import { fileCleanup } from '../../../../../test/support/file-cleanup.ts'
 import { newKey } from '../../../../../test/support/key.ts'
 import { renounceWith, reportWith } from '../../../../../test/support/key-operations.ts'
 import {
+  endEnrolment,
   enrol,
   enrolmentBody,
   newPlatform,
@@ -153,6 +154,27 @@ test('a claim and an enrolment of one key and label make one agent', async () =>
   }
   const listed = jsonOf<{ agents: OwnerAgent[] }>(await owner.get('/api/account/agents'))
   assert.equal(listed.agents.length, 4)
+})
+
+test('an end and a renewal at once: the end is final, and the workload has another agent or none', async () => {
+  const service = await startService()
+  const owner = await newOwner(service)
+  const platform = newPlatform(undefined, clock.now)
+  const rule = await newRule(owner, ruleFor(platform))
+  for (let i = 0; i < 4; i++) {
+    const key = newKey()
+    const did = didIn(await enrolBy(service, platform, rule, key, clock.now))
+    const end = () => endEnrolment(service, did, key, clock.signed.issuedAt)
+    const renew = () => enrolBy(service, platform, rule, key, clock.now)
+    const both = i % 2 === 0 ? [end(), renew()] : [renew(), end()]
+    const answers = await Promise.all(both)
+    const [ended, renewed] = i % 2 === 0 ? answers : answers.toReversed()
+    assert.equal(ended?.status, 200, ended?.text)
+    assert.equal((await ownAgent(owner, did)).status, 'revoked')
+    const { status = 0, text = '' } = renewed ?? {}
+    assert.ok([200, 201].includes(status), text)
+    assert.equal(text.includes(did), status === 200)
+  }
 })
 
 test('a broken workload behind a shared address keeps nobody from renewing', async () => {
