@@ -35,7 +35,7 @@ function inverse(a: bigint, m: bigint): bigint {
 }
 
 /** An RSA key by its two primes, in base64url. */
-export function rsaKey(p: string, q: string): PlatformKey {
+function rsaKey(p: string, q: string): PlatformKey {
   const [first, second] = [numberOf(p), numberOf(q)]
   const d = inverse(65_537n, (first - 1n) * (second - 1n))
   const jwk = { kty: 'RSA', n: textOf(first * second), e: 'AQAB' }
@@ -80,7 +80,7 @@ function signPss(key: KeyObject, hash: string, message: Uint8Array): Uint8Array 
 const CURVES = { 'P-256': p256, 'P-384': p384, 'P-521': p521 } as const
 
 /** An EC key by its secret, in hexadecimal, with the deterministic signatures of RFC 6979. */
-export function ecKey(crv: keyof typeof CURVES, secretHex: string): PlatformKey {
+function ecKey(crv: keyof typeof CURVES, secretHex: string): PlatformKey {
   const curve = CURVES[crv]
   const secret = Buffer.from(secretHex, 'hex')
   const point = curve.getPublicKey(secret, false)

@@ -121,11 +121,10 @@ export class Workload {
     const signature = await this.#sign(enrolmentMessage(naming, signed))
     const body = { rule, token, publicKey: encodeBase64(publicKey), issuedAt, signature }
     const request = { path: '/api/v1/enrol', body, alsoOk: [201] }
-    const client = clientOf(registry) as ServiceClient
-    const patient = clientOf(this.#patient(registry)) as ServiceClient
+    const client = clientOf(this.#patient(registry)) as ServiceClient
     try {
       const read = wireReader(schemas.ENROLLED, naming)
-      const enrolled = await patient.send(request, read, this.#mayRetry(), signal)
+      const enrolled = await client.send(request, read, this.#mayRetry(), signal)
       const { did, agentId, renewed, renewAfter, endsAt } = enrolled
       const end: Enrolment['end'] = (options = {}) => this.#end(client, naming, did, options)
       return { did, agentId, renewed, renewAfter, endsAt, end }
@@ -146,7 +145,7 @@ export class Workload {
     const signature = await this.#sign(enrolmentEndMessage(naming, signed))
     const path = `/api/v1/agent/${did}/enrolment/end`
     const read = wireReader(schemas.ENROLMENT_ENDED, naming)
-    return client.send({ path, body: { issuedAt, signature } }, read, isTransient, signal)
+    return client.send({ path, body: { issuedAt, signature } }, read, this.#mayRetry(), signal)
   }
 
   /** Asks the service for its names once, or again after a failure. */

@@ -2,7 +2,7 @@ import { dirname } from 'node:path'
 import { namingFor } from '@countersign/protocol'
 import { verifyOwner } from '../../../src/accounts/identity/record-verification.ts'
 import { addOwner } from '../../../src/accounts/owners/add-owner.ts'
-import { admit } from '../../../src/agents/enrolment/admit.ts'
+import { type AdmitDeps, admit } from '../../../src/agents/enrolment/admit.ts'
 import {
   END_ENROLMENT,
   endAgentsOfRule,
@@ -62,10 +62,11 @@ async function enrolAt(db: Database, at: number): Promise<void> {
   }
   const signature = `${'A'.repeat(86)}==`
   const evidence = { rule: RULE, token, publicKey: '', issuedAt: at / 1000, signature }
-  const deps = {
-    ...{ site: siteOf(namingFor(), new URL('https://id.example')), keyReuse: 'owner' },
+  const deps: AdmitDeps = {
+    site: siteOf(namingFor(), new URL('https://id.example')),
+    keyReuse: 'owner',
     ...{ now: () => at, randomBytes: (count: number) => Buffer.alloc(count, 7), newAgents: null },
-  } as const
+  }
   const workload = { ruleId: RULE, token, publicKey, thumbprint: 'x', evidence, accepted }
   await db.write((tx) => admit(deps, tx, workload))
 }
