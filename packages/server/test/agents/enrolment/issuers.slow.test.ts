@@ -247,19 +247,27 @@ test(
   },
 )
 
-test('an issuer that never answers: the rule is refused, and later 503', async (t) => {
+test('issuers that never answer: no rule is created, enrolments get 503, and eight are waited for at once', async (t) => {
   let elapsed = 1_000_000
   const service = await startTestService(t, {}, Date.now, () => elapsed)
   const owner = await newOwner(service)
-  const issuer = await startIssuer(t)
-  const platform = newPlatform(issuer.url)
-  issuer.jwks = platform.jwks
-  const discovered = ruleFor(platform, { keys: { discovery: true }, match: { '/sub': 'a' } })
-  const rule = await newRule(owner, discovered)
-  const token = await platform.token({ aud: rule.audience, sub: 'a' })
-  issuer.isSilent = true
-  const created = await owner.post('/api/account/enrolment/rules', discovered)
-  assertRefused(created, 400, 'VALIDATION_ERROR', /cannot be read.*in time/)
+  const match = { '/sub': 'a' }
+  const all = await Promise.all(
+    Array.from({ length: 9 }, async () => {
+      const issuer = await startIssuer(t)
+      const platform = newPlatform(issuer.url)
+      issuer.jwks = platform.jwks
+      const discovered = ruleFor(platform, { keys: { discovery: true }, match })
+      const rule = await newRule(owner, discovered)
+      const token = await platform.token({ aud: rule.audience, sub: 'a' })
+      return { issuer, discovered, body: enrolmentBody(service, rule.id, token) }
+    }),
+  )
+  for (const { issuer } of all) issuer.isSilent = true
   elapsed += 60 * MINUTE_MS
-  assertUnavailable(await enrol(service, enrolmentBody(service, rule.id, token)))
+  const answers = await Promise.all(all.map(({ body }) => enrol(service, body)))
+  for (const answer of answers) assertUnavailable(answer)
+  assert.equal(answers.filter(({ text }) => text.includes('Too many keys')).length, 1)
+  const created = await owner.post('/api/account/enrolment/rules', all[0]?.discovered)
+  assertRefused(created, 400, 'VALIDATION_ERROR', /cannot be read.*in time/)
 })
