@@ -162,6 +162,22 @@ export const refusedTokens = [
     changed: (bytes) => bytes.map((byte, i) => (i === 9 ? byte ^ 1 : byte)),
   }),
   byKey('a shorter signature', 'signature', { changed: (bytes) => bytes.slice(1) }),
+  byKey('a longer signature', 'signature', {
+    changed: (bytes) => Buffer.concat([Uint8Array.of(0), bytes]),
+  }),
+  ...[
+    ['in DER', (bytes: Uint8Array) => derOf(bytes)],
+    ['without its last byte', (bytes: Uint8Array) => bytes.slice(0, -1)],
+    ['with a byte more', (bytes: Uint8Array) => Buffer.concat([bytes, Uint8Array.of(0)])],
+    ['of one byte', () => Uint8Array.of(1)],
+    ['of the largest numbers', () => new Uint8Array(64).fill(0xff)],
+  ].map(([name, changed]) =>
+    byKey(`an ECDSA signature ${name}`, 'signature', {
+      header: { alg: 'ES256', kid: 'p256' },
+      key: EC256,
+      changed: changed as (bytes: Uint8Array) => Uint8Array,
+    }),
+  ),
   byKey('an ECDSA signature of zeros', 'signature', {
     header: { alg: 'ES256', kid: 'p256' },
     key: EC256,
@@ -221,3 +237,11 @@ export const refusedTokens = [
   labelled('a label of 129 characters', { labels: { agent: 'x'.repeat(129) } }),
   labelled('a label with a line break', { labels: { agent: 'a\nb' } }),
 ]
+
+/** The form of other protocols than JWS (RFC 3279 section 2.2.3). */
+function derOf(signature: Uint8Array): Uint8Array {
+  const numbers = [signature.slice(0, 32), signature.slice(32)].map((bytes) =>
+    Buffer.concat([Uint8Array.of(2, 33, 0), bytes]),
+  )
+  return Buffer.concat([Uint8Array.of(0x30, 70), ...numbers])
+}
