@@ -7,6 +7,7 @@ import { AGENT_ID_PATTERN, DESCRIPTION_PATTERN } from '../text.ts'
 import { did, issuedAt, publicKey, signature, status, timestamp } from './formats.ts'
 import { displayName } from './names.ts'
 import { nullable } from './nullable.ts'
+import { membershipId, responsibleSchema } from './organisations.ts'
 import { openObject } from './session.ts'
 
 /** Enrolment: workloads get a certificate by the token of their platform (docs/enrolment.md). */
@@ -152,7 +153,16 @@ export type NewEnrolmentRule = Static<ReturnType<typeof newEnrolmentRuleSchema>>
 
 /** `PATCH /api/account/enrolment/rules/{id}` */
 export const enrolmentRulePatchSchema = () =>
-  Type.Partial(Type.Object(changeable()), { additionalProperties: false, minProperties: 1 })
+  Type.Partial(
+    Type.Object({
+      ...changeable(),
+      responsible: {
+        ...membershipId(),
+        description: 'the member of an organisation who is responsible for new agents of the rule',
+      },
+    }),
+    { additionalProperties: false, minProperties: 1 },
+  )
 
 export type EnrolmentRulePatch = Static<ReturnType<typeof enrolmentRulePatchSchema>>
 
@@ -166,7 +176,13 @@ export const enrolmentRuleSchema = () =>
       audience: Type.String({ description: 'the audience of tokens for this rule' }),
       state: Type.Enum(['active', 'paused'], { type: 'string' }),
       live: Type.Integer({ description: 'agents of the rule that are not revoked' }),
+      responsible: nullable(responsibleSchema()),
       createdAt: timestamp(),
+      admitsUntil: {
+        ...timestamp(),
+        description:
+          'when the rule admits nobody any more, unless it enrols somebody or is resumed before',
+      },
       lastEnrolledAt: nullable({
         ...timestamp(),
         description: 'when an agent was last enrolled or renewed',

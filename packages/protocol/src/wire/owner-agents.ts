@@ -9,22 +9,12 @@ import { agentEnrolmentSchema } from './enrolment.ts'
 import { did, status, timestamp } from './formats.ts'
 import { displayName, username } from './names.ts'
 import { nullable } from './nullable.ts'
-import { membershipId } from './organisations.ts'
+import { membershipId, responsibleSchema } from './organisations.ts'
 import { openObject } from './session.ts'
 
 /** The agents of the signed-in owner. Part of the dashboard's own API. */
 
 const grade = () => Type.Enum(['A', 'B', 'C', 'D', 'E'], { type: 'string' })
-
-/** The member who is responsible for an agent of an organisation. Never public. */
-const responsibleSchema = () =>
-  Type.Object(
-    { id: membershipId(), displayName: Type.String({ description: 'chosen by the person' }) },
-    {
-      description:
-        'the responsible member of the organisation; null: nobody, or the owner is a person',
-    },
-  )
 
 /** An agent as its owner sees it: its card and private fields. */
 export const ownerAgentSchema = (naming: Naming) =>

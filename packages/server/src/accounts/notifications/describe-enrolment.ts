@@ -1,9 +1,12 @@
 import { IF_NOT_YOU, type NotificationText, selfDeclared } from './notification-text.ts'
 import type { NotificationDetails } from './notify-owner.ts'
 
+const RULES = '/dashboard/enrolment'
+
 /** The notification that an enrolment rule was created, changed, paused or deleted. */
 export function describeRuleChange({
   change,
+  rule,
   name,
   state,
   apiKey,
@@ -16,7 +19,7 @@ export function describeRuleChange({
   return {
     title: `The enrolment rule ${selfDeclared(String(name))} was ${verbOf(String(change), state)}`,
     text: `Workloads that match an active rule get certificates in your name.${by}`,
-    link: null,
+    link: String(change).endsWith('_deleted') ? RULES : `${RULES}/${rule}`,
   }
 }
 
@@ -36,10 +39,14 @@ const ATTENTION: Readonly<Record<string, string>> = {
 }
 
 /** The notification that workloads cannot enrol by a rule, or that somebody may misuse it. */
-export function describeRuleAttention({ name, reason }: NotificationDetails): NotificationText {
+export function describeRuleAttention({
+  rule,
+  name,
+  reason,
+}: NotificationDetails): NotificationText {
   return {
     title: `The enrolment rule ${selfDeclared(String(name))} needs attention`,
     text: ATTENTION[String(reason)] ?? 'Workloads could not enrol.',
-    link: null,
+    link: `${RULES}/${rule}`,
   }
 }

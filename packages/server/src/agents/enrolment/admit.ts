@@ -37,7 +37,7 @@ import {
   updateSeen,
 } from './enrolment-table.ts'
 import type { Attention } from './notify-of-rule.ts'
-import { storedClaims } from './read-rule.ts'
+import { FORGOTTEN_MS, storedClaims } from './read-rule.ts'
 import { ruleById, updateRule } from './rule-table.ts'
 import type { AcceptedToken } from './verify-token.ts'
 
@@ -77,8 +77,6 @@ export class EnrolmentRefusal extends Error {
   }
 }
 
-/** A rule that has admitted nobody for so long admits nobody any more: the issuer's domain may have changed hands. */
-const FORGOTTEN_MS = 30 * 86_400_000
 /** An agent should enrol again after this part of the time in which it would end. */
 const RENEW_PART = 3
 
@@ -216,14 +214,14 @@ async function mint(
   return tail
 }
 
-/** Who made the rule is responsible for its agents. If they have left, managers are told that nobody is. */
+/** Who is responsible for the rule is for its agents too. If they have left, managers are told that nobody is. */
 async function responsibleOf(
   tx: Tx,
-  { owner_id: orgId, created_by: maker }: EnrolmentRuleRow,
+  { owner_id: orgId, responsible }: EnrolmentRuleRow,
   at: number,
 ): Promise<string | null> {
-  if (maker !== null) await followIfLeft(tx, { orgId, responsible: maker }, at)
-  return maker
+  if (responsible !== null) await followIfLeft(tx, { orgId, responsible }, at)
+  return responsible
 }
 
 async function assertSeat(

@@ -1,6 +1,7 @@
 import { CodedError, type EnrolmentRule } from '@countersign/protocol'
 import type { Db } from '../../database/database.ts'
 import type { CoreDeps } from '../../secrets/core-deps.ts'
+import { responsiblePersons } from '../responsible/responsible-person.ts'
 import { everyRule, ruleById } from './rule-table.ts'
 import { describeRule, endRule, pauseRule, type RuleActor } from './rules.ts'
 
@@ -15,7 +16,8 @@ export async function rulesOfEverybody({
   site,
 }: Pick<OperatorDeps, 'db' | 'site'>): Promise<OwnedRule[]> {
   const rows = await everyRule(db.read)
-  return rows.map((row) => ({ ...describeRule(site, row), ownerId: row.owner_id }))
+  const persons = await responsiblePersons(db.read, rows)
+  return rows.map((row) => ({ ...describeRule(site, row, persons), ownerId: row.owner_id }))
 }
 
 /** Pauses a rule of any owner, who is notified. @throws CodedError NOT_FOUND */

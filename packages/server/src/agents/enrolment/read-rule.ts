@@ -11,6 +11,9 @@ import {
 import type { Site } from '../../base/site.ts'
 import type { EnrolmentRuleRow } from '../../database/schema/enrolment-rows.ts'
 
+/** A rule that has admitted nobody for so long admits nobody any more: the issuer's domain may have changed hands. */
+export const FORGOTTEN_MS = 30 * 86_400_000
+
 /** The audience of tokens for a rule: its own, so that no other rule or site can use them. */
 export function audienceOf({ baseUrl }: Pick<Site, 'baseUrl'>, ruleId: string): string {
   return `${baseUrl}/enrol/${ruleId}`

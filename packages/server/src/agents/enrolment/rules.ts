@@ -12,6 +12,7 @@ import {
 import { appendNotification } from '../../accounts/notifications/notify-owner.ts'
 import type { Caller } from '../../accounts/notify-of-access.ts'
 import { isLost, type MembershipEffect } from '../../accounts/organisations/end-membership.ts'
+import type { MemberNames } from '../../accounts/organisations/membership-table.ts'
 import { assertOwnerNotSuspended } from '../../accounts/owner-suspension.ts'
 import { assertStillSignedIn, type Session } from '../../accounts/owners/session.ts'
 import { hasCurrentVerification } from '../../accounts/verification-table.ts'
@@ -21,10 +22,11 @@ import type { Database, Tx } from '../../database/database.ts'
 import { appendEvent } from '../../database/event-table.ts'
 import type { EnrolmentRuleRow } from '../../database/schema/enrolment-rows.ts'
 import type { CoreDeps } from '../../secrets/core-deps.ts'
+import { assertMember, responsiblePersons } from '../responsible/responsible-person.ts'
 import { scheduleEndOfRule } from './end-enrolment.ts'
 import { countLiveOfRule } from './enrolment-table.ts'
 import type { PlatformKeys } from './platform-keys.ts'
-import { audienceOf, keysOf, matchOf } from './read-rule.ts'
+import { audienceOf, FORGOTTEN_MS, keysOf, matchOf } from './read-rule.ts'
 import {
   type CountedRule,
   everyRuleOf,
@@ -44,12 +46,16 @@ export type RuleActor = Pick<Caller, 'ownerId' | 'apiKey'> & { readonly isOperat
 
 const ID_LENGTH = 22
 
-/** The rules that a member created go on without them, and are listed for review. */
+/** The rules that a member created or is responsible for go on without them, and are listed for review. */
 export const rulesOfEndedMember: MembershipEffect = async (tx, lost) => {
   if (!isLost(lost, 'manager')) return {}
   const { id, org_id: ownerId } = lost.membership
-  const created = (await rulesOf(tx.db, ownerId)).filter((each) => each.created_by === id)
-  return { toReview: { enrolmentRules: created.map((each) => each.id) } }
+  // A member may be responsible without a role that creates rules.
+  const toReview = (await rulesOf(tx.db, ownerId)).filter(
+    ({ created_by: maker, responsible }) =>
+      maker === id || (responsible === id && lost.role === null),
+  )
+  return { toReview: { enrolmentRules: toReview.map((each) => each.id) } }
 }
 
 /** The rules of an owner, newest first. */
@@ -57,7 +63,9 @@ export async function listRules(
   { db, site }: { readonly db: Pick<Database, 'read'>; readonly site: Site },
   ownerId: number,
 ): Promise<EnrolmentRules> {
-  return { rules: (await rulesOf(db.read, ownerId)).map((row) => describeRule(site, row)) }
+  const rows = await rulesOf(db.read, ownerId)
+  const persons = await responsiblePersons(db.read, rows)
+  return { rules: rows.map((row) => describeRule(site, row, persons)) }
 }
 
 /** All rules of an owner, deleted ones too. */
@@ -66,7 +74,8 @@ export async function exportRules(
   ownerId: number,
 ) {
   const rows = await everyRuleOf(db.read, ownerId)
-  return rows.map((row) => ({ ...describeRule(site, row), state: row.state }))
+  const persons = await responsiblePersons(db.read, rows)
+  return rows.map((row) => ({ ...describeRule(site, row, persons), state: row.state }))
 }
 
 /** @throws CodedError NOT_FOUND */
@@ -76,7 +85,8 @@ export async function getRule(
   id: string,
 ): Promise<EnrolmentRule> {
   const rule = await requireOwnRule({ db: db.read }, ownerId, id)
-  return describeRule(site, { ...rule, live: await countLiveOfRule(db.read, id) })
+  const persons = await responsiblePersons(db.read, [rule])
+  return describeRule(site, { ...rule, live: await countLiveOfRule(db.read, id) }, persons)
 }
 
 /**
@@ -89,7 +99,7 @@ export async function createRule(
   session: Session,
   rule: NewEnrolmentRule,
 ): Promise<EnrolmentRule> {
-  const { db, site, now, randomBytes } = deps
+  const { db, now, randomBytes } = deps
   const { issuer = null, trustDomain = null, agentId = null, agentIdClaim = null } = rule
   if ((agentId === null) === (agentIdClaim === null)) {
     throw invalid('A rule has exactly one of agentId and agentIdClaim.')
@@ -101,7 +111,7 @@ export async function createRule(
   await assertKeysReadable(deps, { issuer, trust_domain: trustDomain, keys: rule.keys })
   const id = `er_${randomBase58(ID_LENGTH, randomBytes)}`
   const { ownerId } = session
-  const row = await db.write(async (tx) => {
+  await db.write(async (tx) => {
     const at = now()
     await assertStillSignedIn(tx, session)
     await assertOwnerNotSuspended(tx.db, ownerId)
@@ -125,6 +135,7 @@ export async function createRule(
       ...columnsOf(changeable),
       state: 'active',
       created_by: session.membership?.id ?? null,
+      responsible: session.membership?.id ?? null,
       created_at: at,
       admitted_at: at,
       last_enrolled_at: null,
@@ -136,20 +147,20 @@ export async function createRule(
     }
     await insertRule(tx, inserted)
     await recordChange(tx, session, inserted, 'owner.enrolment_rule_created', at)
-    return inserted
   })
-  return describeRule(site, { ...row, live: 0 })
+  return getRule(deps, ownerId, id)
 }
 
 /**
- * Changes a rule: all but what says whose tokens it accepts and what becomes of their label.
+ * Changes a rule: all but what says whose tokens it accepts and what becomes of their label. The responsible person is that of new
+ * agents only.
  * @throws CodedError NOT_FOUND, and those of `createRule`
  */
 export async function changeRule(
   deps: RuleDeps,
   session: Session,
   id: string,
-  patch: EnrolmentRulePatch,
+  { responsible, ...patch }: EnrolmentRulePatch,
 ): Promise<EnrolmentRule> {
   const { db, now } = deps
   const before = await requireOwnRule({ db: db.read }, session.ownerId, id)
@@ -163,9 +174,18 @@ export async function changeRule(
     await assertStillSignedIn(tx, session)
     await assertOwnerNotSuspended(tx.db, session.ownerId)
     const rule = await requireOwnRule(tx, session.ownerId, id)
+    if (responsible !== undefined) {
+      if (session.membership === null) throw invalid(OF_ORGANISATIONS)
+      await assertMember(tx.db, session.ownerId, responsible)
+    }
     const read = { keys_read_at: at, keys_failed_at: null, keys_problem: null }
     const keys = patch.keys === undefined ? {} : read
-    await updateRule(tx, id, { ...columnsOf({ ...changeableOf(rule), ...patch }), ...keys })
+    const columns = columnsOf({ ...changeableOf(rule), ...patch })
+    await updateRule(tx, id, {
+      ...columns,
+      ...keys,
+      ...(responsible !== undefined && { responsible }),
+    })
     await recordChange(tx, session, rule, 'owner.enrolment_rule_changed', at)
   })
   return getRule(deps, session.ownerId, id)
@@ -249,7 +269,10 @@ export async function requireOwnRule(
   throw new CodedError('NOT_FOUND', 'You have no enrolment rule with this id.')
 }
 
-type Changeable = Required<EnrolmentRulePatch>
+const OF_ORGANISATIONS =
+  'Only rules of organisations have a responsible person. You are responsible for your own.'
+
+type Changeable = Required<Omit<EnrolmentRulePatch, 'responsible'>>
 
 const NO_PROFILE = { displayName: null, description: null }
 
@@ -316,7 +339,8 @@ async function recordChange(
   })
 }
 
-export function describeRule(site: Site, row: CountedRule): EnrolmentRule {
+/** @param persons from `responsiblePersons` */
+export function describeRule(site: Site, row: CountedRule, persons: MemberNames): EnrolmentRule {
   return {
     id: row.id,
     issuer: row.issuer,
@@ -328,7 +352,9 @@ export function describeRule(site: Site, row: CountedRule): EnrolmentRule {
     audience: audienceOf(site, row.id),
     state: row.state === 'active' ? 'active' : 'paused',
     live: row.live,
+    responsible: persons.get(row.responsible ?? '') ?? null,
     createdAt: timestamp(row.created_at),
+    admitsUntil: timestamp(row.admitted_at + FORGOTTEN_MS),
     lastEnrolledAt: timestampOrNull(row.last_enrolled_at),
     lastRefusal:
       row.refused_at === null

@@ -8,10 +8,10 @@ import type { AgentRow, Db, Tx } from '../../database/database.ts'
 import { followAgent } from './missing-responsible.ts'
 import { NOBODY, setResponsible } from './responsible-table.ts'
 
-/** Finds the responsible persons of agents. @returns them by their memberships; without those who have left */
+/** Finds the responsible persons of agents, or of rules. @returns them by their memberships; without those who have left */
 export function responsiblePersons(
   db: Db,
-  agents: readonly Pick<AgentRow, 'responsible'>[],
+  agents: readonly { readonly responsible: string | null }[],
 ): Promise<MemberNames> {
   return liveMemberNames(db, [...new Set(agents.flatMap(({ responsible }) => responsible || []))])
 }
@@ -36,18 +36,22 @@ export async function changeResponsible(
       'Only agents of organisations have a responsible person. You are responsible for your own.',
     )
   }
-  if (membership !== null) {
-    const live = await liveMembershipById(tx.db, membership)
-    if (live?.org_id !== orgId) {
-      throw new CodedError(
-        'VALIDATION_ERROR',
-        'The organisation has no member with this id. List its members, and name one of them.',
-      )
-    }
-  }
+  if (membership !== null) await assertMember(tx.db, orgId, membership)
   if ((membership ?? NOBODY) === before) return
   await setResponsible(tx, tail, membership ?? NOBODY)
   if (membership === null) await followAgent(tx, { orgId, tail }, at)
+}
+
+/**
+ * Call before somebody becomes responsible.
+ * @throws CodedError VALIDATION_ERROR if the organisation has no such member
+ */
+export async function assertMember(db: Db, orgId: number, membership: string): Promise<void> {
+  if ((await liveMembershipById(db, membership))?.org_id === orgId) return
+  throw new CodedError(
+    'VALIDATION_ERROR',
+    'The organisation has no member with this id. List its members, and name one of them.',
+  )
 }
 
 /**

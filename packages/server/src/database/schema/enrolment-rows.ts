@@ -27,8 +27,10 @@ export interface EnrolmentRuleRow {
   description: string | null
   /** `deleted`: its agents go on until they are unseen for too long. */
   state: 'active' | 'paused' | 'deleted'
-  /** The membership of who made it, and who is responsible for its agents; null: a person, for their own account. */
+  /** The membership of who made it; null: a person, for their own account. */
   created_by: string | null
+  /** The membership of who is responsible for its new agents; null: the owner is a person. */
+  responsible: string | null
   created_at: number
   /** When it last enrolled or renewed anybody, or was made or resumed. A rule that is forgotten admits nobody. */
   admitted_at: number

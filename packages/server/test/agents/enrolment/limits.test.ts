@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { EnrolmentRule } from '@countersign/protocol'
 import { assertRefused, jsonOf } from '../../../../../test/support/answer.ts'
 import { newKey } from '../../../../../test/support/key.ts'
 import { createOrganisation } from '../../../../../test/support/organisations.ts'
@@ -72,6 +73,54 @@ test('rules of an organisation have the roles of the table, and those of who lea
   assert.equal((await ownAgent(admin, later)).responsible, null)
   const nobody = await admin.get('/api/account/agents?responsible=none')
   assert.equal(jsonOf<{ agents: object[] }>(nobody).agents.length, 2)
+})
+
+test('a manager makes another member responsible for a rule, and for the agents that it enrols then', async (t) => {
+  const service = await startTestService(t)
+  const organisation = await createOrganisation(service)
+  await organisation.verify()
+  const grace = await organisation.addMember('grace', 'manager')
+  const alan = await organisation.addMember('alan', 'viewer')
+  const stranger = await createOrganisation(service, 'other')
+  const platform = newPlatform()
+  const rule = await newRule(grace, ruleFor(platform))
+  assert.deepEqual(rule.responsible, { id: grace.membership, displayName: 'Owner grace' })
+  const at = `${RULES}/${rule.id}`
+  const before = didIn(await enrolBy(service, platform, rule))
+  const toAlan = { responsible: alan.membership }
+  assertRefused(await alan.send('PATCH', at, toAlan), 403, 'FORBIDDEN', /manager/)
+  const foreign = await grace.send('PATCH', at, { responsible: stranger.admin.membership })
+  assertRefused(foreign, 400, 'VALIDATION_ERROR', /no member/)
+  const changed = await grace.send('PATCH', at, toAlan)
+  assert.equal(changed.status, 200, changed.text)
+  const { responsible, match } = jsonOf<EnrolmentRule>(changed)
+  assert.equal(responsible?.id, alan.membership)
+  assert.deepEqual(match, rule.match)
+  const after = didIn(await enrolBy(service, platform, rule))
+  const { admin } = organisation
+  const persons = [await ownAgent(admin, before), await ownAgent(admin, after)]
+  assert.deepEqual(
+    persons.map((agent) => agent.responsible?.id),
+    [grace.membership, alan.membership],
+  )
+  const removed = await admin.send('DELETE', `/api/account/members/${alan.membership}`)
+  const { toReview } = jsonOf<{ toReview: { enrolmentRules: string[] } }>(removed)
+  assert.deepEqual(toReview.enrolmentRules, [rule.id])
+  assert.equal(jsonOf<EnrolmentRule>(await grace.get(at)).responsible, null)
+  const { notifications } = jsonOf<{ notifications: { kind: string; link: string | null }[] }>(
+    await grace.get('/api/account/notifications'),
+  )
+  const links = notifications.filter(({ kind }) => kind === 'enrolment_rule_changed')
+  assert.deepEqual(
+    links.map(({ link }) => link),
+    [`/dashboard/enrolment/${rule.id}`, `/dashboard/enrolment/${rule.id}`],
+  )
+  const own = await newRule(grace.self, ruleFor(platform))
+  assert.equal(own.responsible, null)
+  const ofPerson = await grace.self.send('PATCH', `${RULES}/${own.id}`, {
+    responsible: grace.membership,
+  })
+  assertRefused(ofPerson, 400, 'VALIDATION_ERROR', /organisations/)
 })
 
 test('an enrolled agent is not transferred', async (t) => {

@@ -89,7 +89,7 @@ const OTHERS: Readonly<Record<string, string>> = {
   email_addresses: 'id',
   email_outbox: 'id notification_id address_id leased_by',
   email_preferences: 'kind',
-  enrolment_rules: 'id binding agent_label_claim state created_by refused_check',
+  enrolment_rules: 'id binding agent_label_claim state created_by responsible refused_check',
   enrolment_tokens: 'thumbprint',
   enrolments: 'tail rule_id',
   events: 'type tail',

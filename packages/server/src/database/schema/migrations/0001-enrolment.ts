@@ -20,6 +20,7 @@ create table enrolment_rules (
   description ${text},
   state ${text} not null,
   created_by ${text},
+  responsible ${text},
   created_at bigint not null,
   admitted_at bigint not null,
   last_enrolled_at bigint,
