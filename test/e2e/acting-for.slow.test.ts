@@ -166,6 +166,7 @@ const CONTROLS: readonly (readonly [path: string, name: RegExp, least: Role])[] 
   ['transfers', /^Offer agents$/, 'admin'],
   ['agents/DID/danger', /^Transfer …$/, 'admin'],
   ['grant-issuers', /^Create a grant issuer$/, 'manager'],
+  ['enrolment', /^Create a rule$/, 'manager'],
   ['account', /^Save profile$/, 'admin'],
   ['account', /^Save settings$/, 'admin'],
   ['account/sign-in', /^Link my account$/, 'viewer'],

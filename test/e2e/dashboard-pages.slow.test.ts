@@ -72,6 +72,9 @@ test('axe finds nothing on any page of the dashboard, light or dark, wide or nar
     ['/notifications', /^Notifications$/],
     ['/webhooks', /^Webhooks$/],
     ['/grant-issuers', /^Grant issuers$/],
+    ['/enrolment', /^Enrolment$/],
+    ['/enrolment/new', /^New enrolment rule$/],
+    ['/enrolment/er_unknown', /^Rule not found$/],
     ['/nowhere', /./],
   ]
   for (const [path, heading] of pages) {

@@ -69,7 +69,7 @@ const home = createRoute({
 const agents = createRoute({
   getParentRoute: () => signedIn,
   path: '/agents',
-  validateSearch: stringParams('search', 'status', 'grade', 'responsible', 'sort'),
+  validateSearch: stringParams('search', 'status', 'grade', 'responsible', 'enrolled', 'sort'),
   component: lazyRouteComponent(() => import('./pages/agents/agents-page.tsx'), 'AgentsPage'),
 })
 
@@ -253,6 +253,35 @@ const webhook = createRoute({
   component: lazyRouteComponent(() => import('./pages/webhooks/webhook-page.tsx'), 'WebhookPage'),
 })
 
+const enrolment = createRoute({
+  getParentRoute: () => signedIn,
+  path: '/enrolment',
+  component: lazyRouteComponent(() => import('./pages/enrolment/rules-page.tsx'), 'RulesPage'),
+})
+
+const newRule = createRoute({
+  getParentRoute: () => signedIn,
+  path: '/enrolment/new',
+  loader: requireRole('manager'),
+  component: lazyRouteComponent(() => import('./pages/enrolment/new-rule-page.tsx'), 'NewRulePage'),
+})
+
+const rule = createRoute({
+  getParentRoute: () => signedIn,
+  path: '/enrolment/$rule',
+  component: lazyRouteComponent(() => import('./pages/enrolment/rule-page.tsx'), 'RulePage'),
+})
+
+const editRule = createRoute({
+  getParentRoute: () => signedIn,
+  path: '/enrolment/$rule/edit',
+  loader: requireRole('manager'),
+  component: lazyRouteComponent(
+    () => import('./pages/enrolment/edit-rule-page.tsx'),
+    'EditRulePage',
+  ),
+})
+
 const grantIssuers = createRoute({
   getParentRoute: () => signedIn,
   path: '/grant-issuers',
@@ -362,6 +391,10 @@ const tree = root.addChildren([
     notifications,
     webhooks,
     webhook,
+    enrolment,
+    newRule,
+    rule,
+    editRule,
     grantIssuers,
     transfers,
     offer,

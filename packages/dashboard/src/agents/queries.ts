@@ -18,7 +18,7 @@ const LISTS_KEY = [...AGENTS_KEY, 'list'] as const
 
 export type AgentsFilter = Pick<
   OwnerAgentsQuery,
-  'search' | 'status' | 'grade' | 'responsible' | 'sort'
+  'search' | 'status' | 'grade' | 'responsible' | 'enrolled' | 'sort'
 >
 
 const BEGINNING = null as string | null

@@ -13,6 +13,7 @@ const SERVICE_REASONS: Readonly<Record<string, string>> = {
   renounced_by_agent: 'Renounced by the agent',
   key_unknown_after_restore: 'Key was lost in a restore',
   owner_lost: 'No responsible person',
+  enrolment_ended: 'Enrolment ended',
   owner_unknown_after_restore: 'New owner was lost in a restore',
 }
 

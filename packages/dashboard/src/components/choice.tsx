@@ -4,17 +4,20 @@ interface ChoiceProps {
   readonly isChosen: boolean
   readonly onChoose: () => void
   readonly label: string
+  /** Shared by the choices of a group, so that the arrow keys move between them. */
+  readonly group?: string
   /** The effects. */
   readonly children: ReactNode
 }
 
 /** A radio button with a label and a text below it. */
-export function Choice({ isChosen, onChoose, label, children }: ChoiceProps) {
+export function Choice({ isChosen, onChoose, label, group, children }: ChoiceProps) {
   const id = useId()
   return (
     <label className="flex cursor-pointer items-start gap-3 py-2">
       <input
         type="radio"
+        name={group}
         checked={isChosen}
         onChange={onChoose}
         aria-labelledby={`${id}-label`}

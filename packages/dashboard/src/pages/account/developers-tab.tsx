@@ -3,13 +3,14 @@ import { buttonClass } from '../../components/button.tsx'
 import { Sheet, SheetSection } from '../../components/sheet.tsx'
 import { ApiKeysSection } from './api-keys-section.tsx'
 
-/** API keys, and the pages of webhooks and grant issuers. */
+/** API keys, and the pages of webhooks, grant issuers and enrolment. */
 export function DevelopersTab() {
   return (
     <Sheet>
       <ApiKeysSection />
       <WebhooksSection />
       <GrantIssuersSection />
+      <EnrolmentSection />
     </Sheet>
   )
 }
@@ -23,6 +24,20 @@ function GrantIssuersSection() {
     >
       <Link to="/grant-issuers" className={`self-start ${buttonClass('secondary', 'small')}`}>
         Manage grant issuers
+      </Link>
+    </SheetSection>
+  )
+}
+
+/** Leads to the enrolment rules, which have pages of their own. */
+function EnrolmentSection() {
+  return (
+    <SheetSection
+      title="Enrolment"
+      lead="Workloads can get certificates by the tokens of their platform."
+    >
+      <Link to="/enrolment" className={`self-start ${buttonClass('secondary', 'small')}`}>
+        Manage enrolment rules
       </Link>
     </SheetSection>
   )

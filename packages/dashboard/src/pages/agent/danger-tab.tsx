@@ -25,7 +25,7 @@ export function DangerTab() {
     setChange(nextChange)
     setOpen(true)
   }
-  const { status, statusSetBy, statusReason } = agent
+  const { status, statusSetBy, statusReason, enrolment } = agent
   const mayEnd = statusSetBy === 'owner' || statusReason === OWNER_LOST
 
   return (
@@ -58,15 +58,21 @@ export function DangerTab() {
       {status !== 'revoked' && may('admin') && (
         <Section
           title="Transfer the agent"
-          lead="Give it to another person or organisation. It keeps its DID and its key."
+          lead={
+            enrolment === null
+              ? 'Give it to another person or organisation. It keeps its DID and its key.'
+              : 'A workload has enrolled this agent, so its owner cannot change. The new owner creates an enrolment rule, and the workload enrols by it.'
+          }
         >
-          <Link
-            to="/transfers/new"
-            state={{ offer: [offeredAgent(service, agent)] }}
-            className={`self-start ${buttonClass()}`}
-          >
-            Transfer …
-          </Link>
+          {enrolment === null && (
+            <Link
+              to="/transfers/new"
+              state={{ offer: [offeredAgent(service, agent)] }}
+              className={`self-start ${buttonClass()}`}
+            >
+              Transfer …
+            </Link>
+          )}
         </Section>
       )}
       {status !== 'revoked' && (
@@ -74,12 +80,28 @@ export function DangerTab() {
           title="Revoke the agent"
           lead={
             <>
-              Revoke it if you no longer use it. Revocation is permanent. If its key was lost or
-              stolen, you can{' '}
-              <Link to="/agents/$did/keys" params={{ did }} className="text-accent underline">
-                recover the key
-              </Link>{' '}
-              instead.
+              Revoke it if you no longer use it. Revocation is permanent.{' '}
+              {enrolment === null ? (
+                <>
+                  If its key was lost or stolen, you can{' '}
+                  <Link to="/agents/$did/keys" params={{ did }} className="text-accent underline">
+                    recover the key
+                  </Link>{' '}
+                  instead.
+                </>
+              ) : (
+                <>
+                  Its workload can enrol again with a new DID. To stop that, pause{' '}
+                  <Link
+                    to="/enrolment/$rule"
+                    params={{ rule: enrolment.rule.id }}
+                    className="wrap-anywhere text-accent underline"
+                  >
+                    the rule {enrolment.rule.name}
+                  </Link>
+                  .
+                </>
+              )}
             </>
           }
         >

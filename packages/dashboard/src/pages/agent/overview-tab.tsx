@@ -33,10 +33,48 @@ export function OverviewTab() {
           </Link>
         )}
       </Section>
+      {agent.enrolment !== null && <EnrolmentSection agent={agent} enrolment={agent.enrolment} />}
       <GradeSection did={did} agent={agent} />
       {organisation !== null && <ResponsibleSection did={did} agent={agent} />}
       <Identifiers did={did} agent={agent} />
     </BesideCard>
+  )
+}
+
+interface EnrolmentSectionProps {
+  readonly agent: OwnerAgent
+  readonly enrolment: NonNullable<OwnerAgent['enrolment']>
+}
+
+/** By which rule a workload enrolled the agent, and until when. */
+function EnrolmentSection({ agent: { status }, enrolment }: EnrolmentSectionProps) {
+  const { rule, claims, seenAt, endsAt } = enrolment
+  return (
+    <Section title="Enrolment">
+      <p className="wrap-anywhere max-w-2xl text-pretty">
+        Enrolled by the rule{' '}
+        <Link to="/enrolment/$rule" params={{ rule: rule.id }} className="text-accent underline">
+          {rule.name}
+        </Link>
+        . Last seen <DateTime at={seenAt} as="ago" />.{' '}
+        {status === 'revoked' ? (
+          <>
+            Ended on <DateTime at={endsAt} as="minute" />.
+          </>
+        ) : (
+          <>
+            Ends on <DateTime at={endsAt} as="minute" />, unless renewed.
+          </>
+        )}
+      </p>
+      <ul aria-label="Claims of its token" className="flex flex-col gap-1">
+        {Object.entries(claims).map(([name, value]) => (
+          <li key={name} className="wrap-anywhere font-mono text-sm">
+            {name} = {String(value)}
+          </li>
+        ))}
+      </ul>
+    </Section>
   )
 }
 

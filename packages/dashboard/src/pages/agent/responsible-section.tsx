@@ -6,14 +6,10 @@ import { useAgentCache } from '../../agents/use-agent-cache.ts'
 import { send } from '../../api/client.ts'
 import { useMay } from '../../api/use-may.ts'
 import { Button } from '../../components/button.tsx'
-import { Dialog, DialogActions } from '../../components/dialog.tsx'
-import { ErrorNote } from '../../components/error-note.tsx'
-import { SelectField } from '../../components/field.tsx'
 import { Section } from '../../components/page.tsx'
-import { submitHandler } from '../../components/submit-handler.ts'
 import { toast } from '../../components/toast.tsx'
-import { useAction } from '../../components/use-action.ts'
-import { membersQuery, settingsQuery } from '../../organisations/queries.ts'
+import { settingsQuery } from '../../organisations/queries.ts'
+import { ResponsibleDialog } from '../../organisations/responsible-dialog.tsx'
 
 interface ResponsibleSectionProps {
   readonly did: string
@@ -25,6 +21,13 @@ export function ResponsibleSection({ did, agent }: ResponsibleSectionProps) {
   const { responsible, status } = agent
   const may = useMay()
   const [changing, setChanging] = useState(false)
+  const { put } = useAgentCache(did)
+  async function save(chosen: string | null, name: string) {
+    const body: AgentPatch = { responsible: chosen }
+    put(await send<OwnerAgent>('PATCH', pathOf(did), body))
+    setChanging(false)
+    toast(`${name} is responsible for ${agent.displayName} now.`)
+  }
   return (
     <Section
       title="Responsible person"
@@ -43,7 +46,14 @@ export function ResponsibleSection({ did, agent }: ResponsibleSectionProps) {
       ) : (
         <p className="wrap-anywhere">{responsible.displayName}</p>
       )}
-      {changing && <ResponsibleDialog did={did} agent={agent} onClose={() => setChanging(false)} />}
+      {changing && (
+        <ResponsibleDialog
+          description={agent.displayName}
+          current={responsible?.id ?? null}
+          onSave={save}
+          onClose={() => setChanging(false)}
+        />
+      )}
     </Section>
   )
 }
@@ -59,55 +69,5 @@ function Nobody({ status }: Pick<OwnerAgent, 'status'>) {
         `An agent without a responsible person is suspended after ${days === 1 ? '1 day' : `${days} days`}.`}
       {status === 'suspended' && 'Choose a member before you reactivate the agent.'}
     </p>
-  )
-}
-
-interface ResponsibleDialogProps extends ResponsibleSectionProps {
-  readonly onClose: () => void
-}
-
-function ResponsibleDialog({ did, agent, onClose }: ResponsibleDialogProps) {
-  const { data, error, refetch } = useQuery(membersQuery)
-  const { put } = useAgentCache(did)
-  const before = agent.responsible?.id ?? ''
-  const [chosen, setChosen] = useState(before)
-  const save = useAction(async () => {
-    const body: AgentPatch = { responsible: chosen === '' ? null : chosen }
-    put(await send<OwnerAgent>('PATCH', pathOf(did), body))
-    onClose()
-    const name = data?.members.find(({ id }) => id === chosen)?.displayName ?? 'Nobody'
-    toast(`${name} is responsible for ${agent.displayName} now.`)
-  })
-  return (
-    <Dialog open onClose={onClose} title="Responsible person" description={agent.displayName}>
-      <form onSubmit={submitHandler(save.run)} className="flex flex-col gap-4">
-        <SelectField
-          label="Member"
-          value={data === undefined ? '' : chosen}
-          onChange={({ target }) => setChosen(target.value)}
-        >
-          <option value="">Nobody</option>
-          {data?.members.map(({ id, displayName, username }) => (
-            <option key={id} value={id}>
-              {displayName}
-              {username !== undefined && ` (@${username})`}
-            </option>
-          ))}
-        </SelectField>
-        <ErrorNote error={error} onRetry={() => void refetch()} />
-        <ErrorNote error={save.error} />
-        <DialogActions>
-          <Button
-            type="submit"
-            variant="primary"
-            pending={save.pending}
-            disabled={data === undefined || chosen === before}
-          >
-            Save
-          </Button>
-          <Button onClick={onClose}>Cancel</Button>
-        </DialogActions>
-      </form>
-    </Dialog>
   )
 }

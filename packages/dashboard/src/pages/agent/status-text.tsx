@@ -19,6 +19,7 @@ const SERVICE_CAUSES: Readonly<Record<string, string>> = {
   [KEY_UNKNOWN_AFTER_RESTORE]:
     'because its key was lost when the service was restored from a backup',
   [OWNER_LOST]: 'because nobody was responsible for it',
+  enrolment_ended: 'because its workload did not enrol again in time',
 }
 
 /** Explains the agent's status: since when, set by whom, and why. */
@@ -26,7 +27,7 @@ export function StatusText({ agent }: { readonly agent: OwnerAgent }): ReactNode
   const { name } = useService()
   const { did } = useAgent()
   const may = useMay()
-  const { status, statusSetBy, statusReason, statusChangedAt } = agent
+  const { status, statusSetBy, statusReason, statusChangedAt, enrolment } = agent
   const changedBy = {
     owner: byOwner,
     operator: `the operator of ${name}`,
@@ -50,7 +51,10 @@ export function StatusText({ agent }: { readonly agent: OwnerAgent }): ReactNode
         Suspended{since} Lookups and challenges answer “verified: false” until the suspension ends.
         {statusReason === OWNER_LOST &&
           ' Make a member responsible for the agent, then reactivate it.'}
-        {statusSetBy === 'service' && statusReason !== OWNER_LOST && (
+        {enrolment !== null && statusReason !== OWNER_LOST && (
+          <EnrolAgain statusSetBy={statusSetBy} />
+        )}
+        {enrolment === null && statusSetBy === 'service' && statusReason !== OWNER_LOST && (
           <>
             {' '}
             You cannot reactivate the agent with this key.{' '}
@@ -60,7 +64,7 @@ export function StatusText({ agent }: { readonly agent: OwnerAgent }): ReactNode
             , or revoke the agent.
           </>
         )}
-        {statusSetBy === 'agent' && (
+        {enrolment === null && statusSetBy === 'agent' && (
           <>
             {' '}
             The agent is revoked 72 hours later.{' '}
@@ -80,8 +84,10 @@ export function StatusText({ agent }: { readonly agent: OwnerAgent }): ReactNode
       Revoked{since} Revocation is permanent.{' '}
       {statusReason === KEY_COMPROMISED
         ? 'Nobody can claim this key again.'
-        : 'The same key and label can be claimed again, which creates a certificate with a new DID.'}{' '}
-      {may('manager') && (
+        : enrolment === null
+          ? 'The same key and label can be claimed again, which creates a certificate with a new DID.'
+          : 'Its workload can enrol again, and gets a new DID.'}{' '}
+      {enrolment === null && may('manager') && (
         <>
           <Link to="/claim" className="text-accent underline">
             {statusReason === KEY_COMPROMISED ? 'Claim an agent with a new key' : 'Claim it again'}
@@ -91,4 +97,13 @@ export function StatusText({ agent }: { readonly agent: OwnerAgent }): ReactNode
       )}
     </p>
   )
+}
+
+/** What to do about a suspended agent whose key cannot be recovered. */
+function EnrolAgain({ statusSetBy }: Pick<OwnerAgent, 'statusSetBy'>): ReactNode {
+  if (statusSetBy === 'service') {
+    return ' You cannot reactivate the agent with this key. Revoke it: its workload enrols again with a new key.'
+  }
+  if (statusSetBy !== 'agent') return null
+  return ' The agent is revoked 72 hours later. Its workload can enrol again with a new key.'
 }

@@ -32,6 +32,9 @@ export function AgentsPage() {
       title="Agents"
       actions={
         <div className="flex flex-wrap gap-3">
+          <Link to="/enrolment" className={buttonClass()}>
+            Enrolment
+          </Link>
           <Link to="/transfers" className={buttonClass()}>
             Transfers
           </Link>
@@ -152,10 +155,12 @@ export function NoMatches({ filter, more }: NoMatchesProps) {
   )
 }
 
-function kind({ search, status, grade, responsible }: AgentsFilter): string {
+function kind({ search, status, grade, responsible, enrolled }: AgentsFilter): string {
   return [
     status && STATUS_WORDS[status].toLowerCase(),
     'agent',
+    enrolled &&
+      (enrolled === 'only' ? 'that a workload has enrolled' : 'that no workload has enrolled'),
     grade && `with grade ${grade}`,
     responsible && (responsible === 'none' ? 'without a responsible person' : 'of this member'),
     search && `that contains “${search}”`,

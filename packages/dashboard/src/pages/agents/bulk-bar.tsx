@@ -27,6 +27,8 @@ export function BulkBar({ agents, selection }: BulkBarProps) {
   const [open, setOpen] = useState(false)
   const all = useRef<HTMLInputElement>(null)
   const { selected } = selection
+  // The owner of an enrolled agent cannot change.
+  const movable = selected.filter(({ enrolment }) => enrolment === null)
   const some = selected.length > 0 && selected.length < agents.length
   const openDialog = (next: BulkChange) => {
     setChange(next)
@@ -67,10 +69,10 @@ export function BulkBar({ agents, selection }: BulkBarProps) {
               </Button>
             </>
           )}
-          {may('admin') && (
+          {may('admin') && movable.length > 0 && (
             <Link
               to="/transfers/new"
-              state={{ offer: selected.map((agent) => offeredAgent(service, agent)) }}
+              state={{ offer: movable.map((agent) => offeredAgent(service, agent)) }}
               className={buttonClass('secondary', 'small')}
             >
               Transfer …

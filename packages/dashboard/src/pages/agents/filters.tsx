@@ -13,7 +13,7 @@ import { SelectField } from '../../components/field.tsx'
 import { FilterLinks } from '../../components/filter-links.tsx'
 import { SearchField } from '../../components/search-field.tsx'
 import { membersQuery } from '../../organisations/queries.ts'
-import { filterOf, GRADES } from './use-agents-filter.ts'
+import { ENROLLED, filterOf, GRADES } from './use-agents-filter.ts'
 
 const ORDER_NAMES: Readonly<Record<AgentOrder, string>> = {
   newest: 'Newest',
@@ -24,10 +24,12 @@ const ORDER_NAMES: Readonly<Record<AgentOrder, string>> = {
 /** The orders that the URL names. */
 const SORTED = AGENT_ORDERS.filter((each) => each !== 'newest')
 
+const ENROLLED_NAMES = { only: 'Enrolled', exclude: 'Not enrolled' } as const
+
 const COLUMNS =
   organisation === null
-    ? '@2xl:grid-cols-[minmax(0,1fr)_7rem_10rem]'
-    : '@2xl:grid-cols-[minmax(0,1fr)_7rem_10rem_11rem]'
+    ? '@2xl:grid-cols-[minmax(0,1fr)_6rem_10rem_10rem]'
+    : '@2xl:grid-cols-[minmax(0,1fr)_6rem_10rem_10rem] @4xl:grid-cols-[minmax(0,1fr)_6rem_10rem_10rem_11rem]'
 
 interface FiltersProps {
   readonly filter: AgentsFilter
@@ -75,13 +77,29 @@ export function Filters({ filter, counts }: FiltersProps) {
             </option>
           ))}
         </SelectField>
+        <div className={organisation === null ? 'col-span-2 @2xl:col-span-1' : ''}>
+          <SelectField
+            label="Enrolment"
+            value={filter.enrolled ?? ''}
+            onChange={({ target }) =>
+              show(
+                filterOf({ ...filter, enrolled: ENROLLED.find((each) => each === target.value) }),
+              )
+            }
+          >
+            <option value="">Any</option>
+            {ENROLLED.map((each) => (
+              <option key={each} value={each}>
+                {ENROLLED_NAMES[each]}
+              </option>
+            ))}
+          </SelectField>
+        </div>
         {organisation !== null && (
-          <div className="col-span-2 @2xl:col-span-1">
-            <ResponsibleField
-              value={filter.responsible}
-              onChange={(responsible) => show(filterOf({ ...filter, responsible }))}
-            />
-          </div>
+          <ResponsibleField
+            value={filter.responsible}
+            onChange={(responsible) => show(filterOf({ ...filter, responsible }))}
+          />
         )}
       </div>
       <FilterLinks

@@ -4,6 +4,7 @@ import { Link } from '@tanstack/react-router'
 import { useMay } from '../../api/use-may.ts'
 import { Button } from '../../components/button.tsx'
 import { Dialog, DialogActions } from '../../components/dialog.tsx'
+import { rulesQuery } from '../enrolment/queries.ts'
 import { grantIssuersQuery } from '../grant-issuers/queries.ts'
 import { webhooksQuery } from '../webhooks/queries.ts'
 import { endedTexts } from './ended-texts.ts'
@@ -49,6 +50,7 @@ function ToReview({ toReview }: Pick<EndedAccess, 'toReview'>) {
     enabled: webhooks.length > 0 && may('manager'),
   }).data?.webhooks
   const issuers = useQuery({ ...grantIssuersQuery, enabled: grantIssuers.length > 0 }).data?.issuers
+  const rules = useQuery({ ...rulesQuery, enabled: enrolmentRules.length > 0 }).data?.rules
   if (webhooks.length + grantIssuers.length + enrolmentRules.length === 0) return null
   return (
     <div className="flex flex-col gap-2">
@@ -72,7 +74,10 @@ function ToReview({ toReview }: Pick<EndedAccess, 'toReview'>) {
         ))}
         {enrolmentRules.map((id) => (
           <li key={id} className="wrap-anywhere">
-            Enrolment rule {id}
+            Enrolment rule{' '}
+            <Link to="/enrolment/$rule" params={{ rule: id }} className={LINK}>
+              {rules?.find((each) => each.id === id)?.name ?? id}
+            </Link>
           </li>
         ))}
       </ul>

@@ -19,11 +19,11 @@ interface AgentChoiceProps {
   readonly onChange: (chosen: ReadonlyMap<string, OfferedAgent>) => void
 }
 
-/** Chooses agents to offer. Revoked ones cannot move. */
+/** Chooses agents to offer. Revoked ones cannot move, nor can those that workloads have enrolled. */
 export function AgentChoice({ initial, chosen, onChange }: AgentChoiceProps) {
   const service = useService()
   const [search, setSearch] = useState('')
-  const filter = search === '' ? {} : { search }
+  const filter = { enrolled: 'exclude', ...(search !== '' && { search }) } as const
   const list = useInfiniteQuery({ ...agentsQuery(filter), placeholderData: keepPreviousData })
   const listed =
     list.data?.pages.flatMap(({ agents }) => agents.map((each) => offeredAgent(service, each))) ??

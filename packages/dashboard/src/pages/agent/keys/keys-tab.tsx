@@ -48,6 +48,7 @@ function LoadedKeys({ keys, pending, renouncing }: LoadedKeysProps) {
   const recovery = useRecovery(did)
   const currentKey = keys.at(-1)
   const isRevoked = agent.status === 'revoked'
+  const isEnrolled = agent.enrolment !== null
   const contestable = contestableKeys(keys, Date.now())
   const may = useMay()
 
@@ -59,6 +60,7 @@ function LoadedKeys({ keys, pending, renouncing }: LoadedKeysProps) {
           renouncing={renouncing}
           pending={pending}
           recovery={recovery}
+          isEnrolled={isEnrolled}
         />
       )}
       {pending !== null && (
@@ -69,22 +71,39 @@ function LoadedKeys({ keys, pending, renouncing }: LoadedKeysProps) {
           isRenounced={renouncing !== null}
         />
       )}
-      {currentKey && <CurrentKey currentKey={currentKey} status={agent.status} />}
+      {currentKey && (
+        <CurrentKey currentKey={currentKey} status={agent.status} isEnrolled={isEnrolled} />
+      )}
       {!isRevoked && isAny(contestable) && may('responder') && (
         <ContestSection did={did} contestable={contestable} isRecovering={pending !== null} />
       )}
-      {!isRevoked && pending === null && renouncing === null && currentKey && may('manager') && (
-        <StartRecovery recovery={recovery} state={currentKey.state} />
+      {!isRevoked &&
+        !isEnrolled &&
+        pending === null &&
+        renouncing === null &&
+        currentKey &&
+        may('manager') && <StartRecovery recovery={recovery} state={currentKey.state} />}
+      {!isRevoked && isEnrolled && (
+        <Note>
+          <p>
+            A workload has enrolled this agent, so its key is neither rotated nor recovered. If the
+            key is stolen, report it below. If it is lost or stolen, revoke the agent: its workload
+            enrols again with a new key, and gets a new DID.
+          </p>
+        </Note>
       )}
       <KeyHistory keys={keys} />
-      <p className="max-w-2xl text-pretty text-soft">
-        You are notified of each step on the dashboard, and by e-mail if you verified an address. To
-        start a recovery, sign in again with a passkey or provider that you added at least 72 hours
-        ago, or with the passkey that created the account. The sign-in counts for 10 minutes.{' '}
-        <a href="/docs/key-recovery" className="text-accent underline">
-          How key recovery works
-        </a>
-      </p>
+      {!isEnrolled && (
+        <p className="max-w-2xl text-pretty text-soft">
+          You are notified of each step on the dashboard, and by e-mail if you verified an address.
+          To start a recovery, sign in again with a passkey or provider that you added at least 72
+          hours ago, or with the passkey that created the account. The sign-in counts for 10
+          minutes.{' '}
+          <a href="/docs/key-recovery" className="text-accent underline">
+            How key recovery works
+          </a>
+        </p>
+      )}
     </div>
   )
 }
@@ -127,10 +146,12 @@ export function ContestSection(props: ContestProps) {
 interface CurrentKeyProps {
   readonly currentKey: Key
   readonly status: AgentStatus
+  /** Whether a workload has enrolled the agent, so that it gets no other key. */
+  readonly isEnrolled: boolean
 }
 
 /** The key with the highest number. It may be burned, until the agent is recovered. */
-export function CurrentKey({ currentKey, status }: CurrentKeyProps) {
+export function CurrentKey({ currentKey, status, isEnrolled }: CurrentKeyProps) {
   const { keyThumbprint, sequence, from, changedBy, state } = currentKey
   return (
     <Section title="Current key" actions={<KeyStateMark state={state} />}>
@@ -139,7 +160,8 @@ export function CurrentKey({ currentKey, status }: CurrentKeyProps) {
           <p>
             This key was reported as compromised. It verifies nowhere, and nobody can claim it
             again.
-            {status !== 'revoked' && ' The agent needs a new key.'}
+            {status !== 'revoked' &&
+              (isEnrolled ? ' Revoke the agent.' : ' The agent needs a new key.')}
           </p>
         </Note>
       )}
@@ -148,7 +170,9 @@ export function CurrentKey({ currentKey, status }: CurrentKeyProps) {
           <p>
             The service was restored from a backup that does not have this key. It verifies nowhere.
             {status !== 'revoked' &&
-              ' The agent stays suspended until you recover it: with the same key, or with a new one.'}
+              (isEnrolled
+                ? ' The agent stays suspended. Revoke it: its workload can enrol again.'
+                : ' The agent stays suspended until you recover it: with the same key, or with a new one.')}
           </p>
         </Note>
       )}

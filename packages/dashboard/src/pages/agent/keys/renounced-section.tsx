@@ -15,6 +15,8 @@ interface RenouncedSectionProps {
   readonly renouncing: NonNullable<AgentKeys['renouncing']>
   readonly pending: AgentKeys['recovery']
   readonly recovery: RecoveryActions
+  /** Whether a workload has enrolled the agent, so that its key cannot be recovered. */
+  readonly isEnrolled: boolean
 }
 
 /** The current key has renounced the agent: until when the owner can stop the revocation, and how. */
@@ -23,6 +25,7 @@ export function RenouncedSection({
   renouncing,
   pending,
   recovery,
+  isEnrolled,
 }: RenouncedSectionProps) {
   const [dialog, setDialog] = useState<'recover' | 'report' | null>(null)
   const may = useMay()
@@ -40,13 +43,15 @@ export function RenouncedSection({
         ) : (
           <p>
             The agent is suspended, and is revoked permanently on {end}. If the agent did not do
-            this, its key was stolen. Give the agent a new key before then: the recovery must be
-            started and its token redeemed.
+            this, its key was stolen.{' '}
+            {isEnrolled
+              ? 'Its workload can enrol again with a new key.'
+              : 'Give the agent a new key before then: the recovery must be started and its token redeemed.'}
           </p>
         )}
       </Note>
       <div className="flex flex-wrap items-center gap-3">
-        {pending === null && may('manager') && (
+        {pending === null && !isEnrolled && may('manager') && (
           <Button variant="primary" onClick={() => setDialog('recover')}>
             Recover with a new key …
           </Button>

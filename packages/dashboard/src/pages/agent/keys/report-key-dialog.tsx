@@ -38,7 +38,9 @@ export function ReportKeyDialog({ reported, isCurrent, open, onClose }: ReportKe
         <li>The key is burned at once: it verifies nowhere, and nobody can claim it again.</li>
         <li>
           {suspends
-            ? 'This agent is suspended until you recover it with a new key.'
+            ? agent.enrolment === null
+              ? 'This agent is suspended until you recover it with a new key.'
+              : 'This agent is suspended. Revoke it afterwards: its workload enrols again with a new key.'
             : 'The status of this agent does not change.'}
         </li>
         <li>Every other agent whose current key it is is suspended, of all owners.</li>
