@@ -9,7 +9,7 @@ import {
   RULES,
 } from '../../packages/server/test/agents/enrolment/with-rules.ts'
 import { assertRefused, jsonOf } from '../support/answer.ts'
-import { assertFit, openBrowser, tabTo } from '../support/browser.ts'
+import { assertFit, assertNoSidewaysScroll, openBrowser, tabTo } from '../support/browser.ts'
 import { openWithCookie, untilFocused, untilHeading } from '../support/dashboard.ts'
 import { newKey } from '../support/key.ts'
 import { createOrganisation } from '../support/organisations.ts'
@@ -75,14 +75,24 @@ test('an owner creates a rule for GitHub, tests a token, sees a job enrol, pause
   })
   await page.getByText('Everybody who can edit the workflow').waitFor()
 
+  // The form of each platform in the narrowest window.
+  await page.setViewportSize({ width: 320, height: 900 })
+  await page.goto(`${dashboard}/enrolment/new`)
+  const platforms = page.getByRole('group', { name: 'Platform' })
+  for (const name of ['SPIFFE', 'Google Cloud', 'GitLab', 'Another platform', 'Kubernetes']) {
+    await platforms.getByRole('radio', { name }).check()
+    await assertNoSidewaysScroll(page)
+  }
+  await page.setViewportSize({ width: 1280, height: 900 })
+  await page.goto(`${dashboard}/enrolment`)
+
   // The form, filled in by keyboard.
   await tabTo(page, /^Create a rule$/)
   await page.keyboard.press('Enter')
   await untilHeading(page, 'New enrolment rule')
-  const platforms = page.getByRole('group', { name: 'Platform' })
   await tabToElement(page, platforms.getByRole('radio', { name: 'Kubernetes' }))
   await page.keyboard.press('ArrowDown')
-  await page.getByText('You fill in: the number of the repository').waitFor()
+  await page.getByText('the number of the repository', { exact: true }).waitFor()
   assert.equal(await page.getByLabel('Issuer').inputValue(), GITHUB)
   assert.ok(await page.getByRole('radio', { name: 'key: a token is for one key' }).isChecked())
   const create = page.getByRole('button', { name: 'Create the rule' })
@@ -166,7 +176,7 @@ test('an owner creates a rule for GitHub, tests a token, sees a job enrol, pause
   await page.getByText('unless renewed').waitFor()
   await page.goto(`${dashboard}/agents/${did}/keys`)
   await page.getByText('its key is neither rotated nor recovered').waitFor()
-  assert.equal(await page.getByRole('button', { name: /key/ }).count(), 0)
+  assert.equal(await page.getByRole('heading', { name: /^If the key is/ }).count(), 0)
   await page.goto(`${dashboard}/agents/${did}/danger`)
   await page.getByText('so its owner cannot change').waitFor()
   assert.equal(await page.getByRole('link', { name: 'Transfer …' }).count(), 0)
@@ -185,6 +195,8 @@ test('an owner creates a rule for GitHub, tests a token, sees a job enrol, pause
   await page.getByRole('button', { name: 'Pause', exact: true }).waitFor()
   await enrolJob(service, rule, platform)
   await agents.getByText('2 of 2 agents').waitFor()
+  // Without the confirmations of earlier actions.
+  await page.reload()
   await page.getByRole('button', { name: 'End …' }).click()
   const dialog = page.getByRole('alertdialog')
   await dialog.getByText('its 2 agents are revoked within moments').waitFor()

@@ -4,6 +4,7 @@ import AxeBuilder from '@axe-core/playwright'
 import type { Browser, Page } from 'playwright-core'
 import { launchBrowser } from './chromium.ts'
 import type { Cleanup } from './service.ts'
+import { until } from './until.ts'
 
 let shared: Promise<Browser> | null = null
 
@@ -124,9 +125,9 @@ export async function assertReflows(page: Page): Promise<void> {
   ]) {
     await page.setViewportSize({ width, height: 900 })
     await page.evaluate(`document.documentElement.style.fontSize = '${fontSize}'`)
-    // The window may have its new size a moment later.
+    // The window may have its new size a moment later. `waitForFunction` would evaluate text in the page, which its policy forbids.
     const fits = `innerWidth === ${width} && ${OUTSIDE}.length === 0`
-    await page.waitForFunction(fits, undefined, { timeout: 5_000 }).catch(() => undefined)
+    await until(() => page.evaluate<boolean>(fits), 5_000).catch(() => undefined)
     await assertNoSidewaysScroll(page)
     const outside = await page.evaluate<string[]>(OUTSIDE)
     assert.deepEqual(outside, [], `${page.url()} at ${width} pixels, text at ${fontSize}`)

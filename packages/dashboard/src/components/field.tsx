@@ -30,7 +30,7 @@ function Frame({ id, label, hint, error, aside, children }: FrameProps) {
       </div>
       {children}
       {hint && (
-        <p id={`${id}-hint`} className="text-soft text-sm">
+        <p id={`${id}-hint`} className="wrap-anywhere text-soft text-sm">
           {hint}
         </p>
       )}

@@ -143,7 +143,7 @@ function Options({ legend, remark, error, children }: OptionsProps) {
     <fieldset className="flex min-w-0 flex-col" aria-describedby={error && id}>
       <legend className="mb-1 font-medium">{legend}</legend>
       {children}
-      {remark && <p className="text-pretty text-soft text-sm">{remark}</p>}
+      {remark && <p className="wrap-anywhere text-pretty text-soft text-sm">{remark}</p>}
       <p
         id={id}
         data-mistake
