@@ -1,40 +1,18 @@
 import type { QueryClient } from '@tanstack/react-query'
-import {
-  createRootRouteWithContext,
-  createRoute,
-  createRouter,
-  lazyRouteComponent,
-  redirect,
-} from '@tanstack/react-router'
+import { createRoute, createRouter, lazyRouteComponent, redirect } from '@tanstack/react-router'
 import { dashboardOf, organisation } from './api/acting-for.ts'
-import { ErrorPage, RootErrorPage } from './layout/error-page.tsx'
+import { ErrorPage } from './layout/error-page.tsx'
 import { NotFoundPage } from './layout/not-found-page.tsx'
 import { PagePlaceholder } from './layout/page-placeholder.tsx'
-import { SignedInLayout } from './layout/signed-in-layout.tsx'
-import { SignedOutLayout } from './layout/signed-out-layout.tsx'
+import { root, signedIn, signedOut } from './layout-routes.ts'
+import { enrolmentRoutes } from './pages/enrolment/routes.ts'
 import {
-  loadForVisitor,
   requireOrganisation,
   requirePerson,
   requireRole,
   requireRoleForTab,
-  requireSession,
 } from './route-guards.ts'
 import { stringParams } from './string-params.ts'
-
-interface Context {
-  readonly queries: QueryClient
-}
-
-const root = createRootRouteWithContext<Context>()()
-
-const signedOut = createRoute({
-  getParentRoute: () => root,
-  id: 'signed-out',
-  component: SignedOutLayout,
-  errorComponent: RootErrorPage,
-  beforeLoad: loadForVisitor,
-})
 
 const signIn = createRoute({
   getParentRoute: () => signedOut,
@@ -48,14 +26,6 @@ const signUp = createRoute({
   path: '/sign-up',
   validateSearch: stringParams('provider'),
   component: lazyRouteComponent(() => import('./pages/sign-in/sign-up-page.tsx'), 'SignUpPage'),
-})
-
-const signedIn = createRoute({
-  getParentRoute: () => root,
-  id: 'signed-in',
-  component: SignedInLayout,
-  errorComponent: RootErrorPage,
-  beforeLoad: requireSession,
 })
 
 const home = createRoute({
@@ -253,35 +223,6 @@ const webhook = createRoute({
   component: lazyRouteComponent(() => import('./pages/webhooks/webhook-page.tsx'), 'WebhookPage'),
 })
 
-const enrolment = createRoute({
-  getParentRoute: () => signedIn,
-  path: '/enrolment',
-  component: lazyRouteComponent(() => import('./pages/enrolment/rules-page.tsx'), 'RulesPage'),
-})
-
-const newRule = createRoute({
-  getParentRoute: () => signedIn,
-  path: '/enrolment/new',
-  loader: requireRole('manager'),
-  component: lazyRouteComponent(() => import('./pages/enrolment/new-rule-page.tsx'), 'NewRulePage'),
-})
-
-const rule = createRoute({
-  getParentRoute: () => signedIn,
-  path: '/enrolment/$rule',
-  component: lazyRouteComponent(() => import('./pages/enrolment/rule-page.tsx'), 'RulePage'),
-})
-
-const editRule = createRoute({
-  getParentRoute: () => signedIn,
-  path: '/enrolment/$rule/edit',
-  loader: requireRole('manager'),
-  component: lazyRouteComponent(
-    () => import('./pages/enrolment/edit-rule-page.tsx'),
-    'EditRulePage',
-  ),
-})
-
 const grantIssuers = createRoute({
   getParentRoute: () => signedIn,
   path: '/grant-issuers',
@@ -391,10 +332,7 @@ const tree = root.addChildren([
     notifications,
     webhooks,
     webhook,
-    enrolment,
-    newRule,
-    rule,
-    editRule,
+    ...enrolmentRoutes,
     grantIssuers,
     transfers,
     offer,

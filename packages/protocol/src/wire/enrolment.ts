@@ -7,7 +7,8 @@ import { AGENT_ID_PATTERN, DESCRIPTION_PATTERN } from '../text.ts'
 import { did, issuedAt, publicKey, signature, status, timestamp } from './formats.ts'
 import { displayName } from './names.ts'
 import { nullable } from './nullable.ts'
-import { membershipId, responsibleSchema } from './organisations.ts'
+import { membershipId } from './organisations.ts'
+import { responsibleSchema } from './responsible.ts'
 import { openObject } from './session.ts'
 
 /** Enrolment: workloads get a certificate by the token of their platform (docs/enrolment.md). */

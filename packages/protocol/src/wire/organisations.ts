@@ -48,16 +48,6 @@ export const membershipId = () =>
     description: 'the id of a membership: mb_ and 12 base58 characters',
   })
 
-/** The member who is responsible for an agent of an organisation, or for the agents of a rule. Never public. */
-export const responsibleSchema = () =>
-  Type.Object(
-    { id: membershipId(), displayName: Type.String({ description: 'chosen by the person' }) },
-    {
-      description:
-        'the responsible member of the organisation; null: nobody, or the owner is a person',
-    },
-  )
-
 /** The query parameter that names the organisation for which a member acts. */
 export const organisationParameter = () =>
   Type.String({

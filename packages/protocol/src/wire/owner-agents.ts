@@ -9,7 +9,8 @@ import { agentEnrolmentSchema } from './enrolment.ts'
 import { did, status, timestamp } from './formats.ts'
 import { displayName, username } from './names.ts'
 import { nullable } from './nullable.ts'
-import { membershipId, responsibleSchema } from './organisations.ts'
+import { membershipId } from './organisations.ts'
+import { responsibleSchema } from './responsible.ts'
 import { openObject } from './session.ts'
 
 /** The agents of the signed-in owner. Part of the dashboard's own API. */
