@@ -286,6 +286,6 @@ test('a sign-in that is not enough for a recovery gets the reason', BROWSER_MATR
   await page.getByRole('button', { name: 'Recover the lost key …' }).click()
   await page.getByRole('button', { name: 'Start the recovery' }).click()
   const confirm = page.getByRole('dialog', { name: 'Sign in again to continue' })
-  await confirm.getByText(/passkey or a provider that you added at least 72 hours ago/).waitFor()
+  await confirm.getByText(/passkey or provider that you added at least 72 hours ago/).waitFor()
   assert.equal((await keysOf(service, did)).recovery, null)
 })
