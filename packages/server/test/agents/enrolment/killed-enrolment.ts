@@ -39,7 +39,8 @@ export async function prepare(db: Database, file: string, name: OperationName): 
   await verifyOwner(deps, id, { ...subject, assurance: 'substantial', expiresAt: null })
   await db.write((tx) =>
     insertRule(tx, {
-      ...{ id: RULE, owner_id: id, name: 'pods', state: 'active', created_by: null },
+      ...{ id: RULE, owner_id: id, name: 'pods', state: 'active' },
+      ...{ created_by: null, responsible: null },
       ...{ issuer: 'https://platform.example', trust_domain: null, binding: 'token' },
       ...{ keys: '{"discovery":true}', match: '{"/sub":"a"}' },
       ...{ agent_label: 'a', agent_label_claim: null, display_name: 'A', description: null },
