@@ -137,6 +137,18 @@ export const SDK_PAGES: readonly SdkPage[] = [
         ],
       },
       {
+        title: 'Ask the owner for an approval',
+        intro:
+          'Let the owner approve one request with a passkey, if a site requires it ([approvals](approvals.md)).',
+        names: [
+          'Agent.requestApproval',
+          'AgentRequestInit',
+          'DelegateRequestInit',
+          'ApprovalOptions',
+          'PendingApproval',
+        ],
+      },
+      {
         title: 'Sign in and answer challenges',
         intro: 'Answer the challenge of a site, or get a session.',
         names: [
@@ -301,6 +313,14 @@ export const SDK_PAGES: readonly SdkPage[] = [
           'SignatureAgent',
           'RawRequest',
           'ProvenKey',
+          'ApprovalPolicy',
+          'Approval',
+          'RequestApproval',
+          'verifyApproval',
+          'Registry.verifyApproval',
+          'VerifiedApproval',
+          'VerifyApprovalOptions',
+          'ServiceApprovalOptions',
           'DelegationPolicy',
           'Delegation',
           'DelegationHop',

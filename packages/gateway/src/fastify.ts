@@ -36,7 +36,7 @@ export interface FastifyGatewayOptions extends GatewayOptions {
  * @throws PolicyError listing every mistake in the options
  */
 export function gateway(options: FastifyGatewayOptions): FastifyPluginCallback {
-  const gate = new Gate({ ...options, followsIssuers: true })
+  const gate = new Gate({ ...options, followsIssuers: true, seesBodies: false })
   const { vary } = gate
   const { tlsTerminated = false } = options
 

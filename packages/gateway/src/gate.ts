@@ -6,6 +6,7 @@ import {
 } from '@countersign/protocol'
 import { type KeyDirectories, keyDirectories, memoryNonceStore } from '@countersign/sdk'
 import { AgentCache } from './agent-cache.ts'
+import { Approvals } from './approvals.ts'
 import {
   ANONYMOUS,
   type AnonymousKind,
@@ -20,16 +21,9 @@ import {
   type SessionCaller,
   sessionOf,
 } from './callers.ts'
-import {
-  type Caller,
-  decide,
-  failureVerdict,
-  type LookupResult,
-  PREFLIGHT,
-  strictest,
-  type Verdict,
-} from './decision/decide.ts'
+import { type Caller, type LookupResult, PREFLIGHT } from './decision/decide.ts'
 import type { Basis, CertificateFault, Proof } from './decision/decision.ts'
+import { evaluate, failureOutcome } from './decision/evaluate.ts'
 import {
   type Outcome,
   outcomeOf,
@@ -47,7 +41,7 @@ import { type ReadOptions, readOptions, reportMissingStore } from './read-option
 import { addressOf, limitKey } from './request/address-key.ts'
 import type { GatewayRequest } from './request/gateway-request.ts'
 import { identityHeaderMatcher } from './request/identity-headers.ts'
-import { carriesChain, NO_AUDIENCE, Signatures } from './signatures.ts'
+import { carriesChain, NO_AUDIENCE, Signatures, timely } from './signatures.ts'
 import type { Signer, SignerKey } from './signer-keys.ts'
 import { TokenBuckets } from './token-buckets.ts'
 
@@ -58,6 +52,8 @@ export interface GateOptions extends GatewayOptions {
    * certificates in requests then do not count.
    */
   readonly followsIssuers?: boolean
+  /** Whether the adapter reads bodies, or the application may have read them before. Default: true. */
+  readonly seesBodies?: boolean
 }
 
 /** Makes the decisions. The framework adapters and the forward-auth server are built on it. */
@@ -86,6 +82,9 @@ export class Gate {
   readonly #trusted: readonly TrustedIssuer[]
   /** Null if the policy has no `requireLogged`. */
   readonly #logged: LoggedKeys | null
+  readonly #approvals: Approvals
+  /** For each slot of the rules (`#slotOf`) whether some of them require an approval. */
+  readonly #needsApproval: readonly boolean[]
   readonly #unsubscribe: readonly (() => void)[]
   readonly #preflightOutcome: Outcome
   readonly #identifications: Identifications
@@ -101,7 +100,7 @@ export class Gate {
    * @throws PolicyError listing every mistake in the options
    */
   constructor(options: GateOptions, previous?: Gate) {
-    const settings = readOptions(options)
+    const settings = readOptions(options, options.seesBodies ?? true)
     const { naming, policy, audiences, issuer, now } = settings
     this.naming = naming
     this.policy = policy
@@ -136,6 +135,9 @@ export class Gate {
           trusted: this.#trusted,
         })
       : null
+    this.#approvals = new Approvals({ ...settings, nonces: timely(this.#nonces) })
+    const needing = this.#routes.all.map(({ approval }) => approval !== null)
+    this.#needsApproval = [...needing, needing.includes(true)]
     this.#logged = loggedKeysFor(this.#routes.all, { ...settings, trusted: this.#trusted })
     this.#buckets = previous && isKept('limit') ? previous.#buckets : new TokenBuckets(policy.limit)
     if (previous !== undefined) this.#learnFrom(previous)
@@ -211,8 +213,10 @@ export class Gate {
     const found = await signatures.prove(signature)
     if ('result' in found) return unproven(found.result, found)
 
-    const { proven } = found
-    const outcome = await this.#outcomeFor(ruleIndex, found.signer, found)
+    const needsApproval = this.#needsApproval[this.#slotOf(ruleIndex)] === true
+    const known = needsApproval ? await this.#approvals.attach(found, signature.trusted) : found
+    const { proven, signer, basis } = known
+    const outcome = await this.#outcomeFor(ruleIndex, signer, known)
     const { admitted: isAdmitted, reasons } = outcome.decision
     const [{ code }] = reasons
     const result = isAdmitted
@@ -222,11 +226,19 @@ export class Gate {
       return unproven(result, { retryAfterSeconds: signatures.retryAfterSeconds(proven) })
     }
 
-    const { signer, basis } = found
     const decided = this.#identifications.nameAnother(signer, request.identification, signedIn)
       ? this.#evaluate(ruleIndex, CONFLICT, null, basis)
       : outcome
-    return this.#applyLimit(request, signedOutcome(this, decided, result))
+    const limited = this.#applyLimit(request, signedOutcome(this, decided, result))
+    const carried = signer.kind === 'named' ? signer.approval : undefined
+    if (carried === undefined || limited.decision.action === 'deny') return limited
+    return this.#approvals.use(this, limited, {
+      carried,
+      rules: this.#routes.rulesAt(ruleIndex),
+      proven,
+      digest: result.digest,
+      seesContent: request.readBody === null,
+    })
   }
 
   /** What the policy says of an agent: decided once for each answer of the service, while that is cached. */
@@ -341,19 +353,7 @@ export class Gate {
     result: LookupResult | null,
     basis: Basis | null,
   ): Outcome {
-    const known =
-      result?.kind === 'answered' || basis === null
-        ? basis
-        : { ...basis, source: null, statusAgeSeconds: null }
-    return outcomeOf(this, caller, this.#verdict(ruleIndex, caller, result), known)
-  }
-
-  #verdict(ruleIndex: number | null, caller: Caller, result: LookupResult | null): Verdict {
-    return strictest(
-      this.#routes
-        .rulesAt(ruleIndex)
-        .map((each) => decide(each, this.naming.idHeader, caller, result)),
-    )
+    return evaluate(this, this.#routes.rulesAt(ruleIndex), caller, result, basis)
   }
 
   /** Refuses with 429 if the action is `limit` and the rate limit is exceeded. */
@@ -379,11 +379,7 @@ export class Gate {
 
   #failureOutcome(request: GatewayRequest): Outcome {
     const rules = this.#routes.rulesAt(this.#routes.find(request.method, request.target))
-    const isDelegated = request.signed && this.#carriesChain(request)
-    const verdicts = rules.map((each) =>
-      failureVerdict(isDelegated ? { unreachable: 'deny' } : each),
-    )
-    return outcomeOf(this, ANONYMOUS, strictest(verdicts), null)
+    return failureOutcome(this, rules, request.signed && this.#carriesChain(request))
   }
 }
 

@@ -1,11 +1,17 @@
-import type { NamingOptions, NonceStore, Registry, VerifiedCertificate } from '@countersign/sdk'
+import type {
+  NamingOptions,
+  NonceStore,
+  Registry,
+  VerifiedApproval,
+  VerifiedCertificate,
+} from '@countersign/sdk'
 
 /**
  * What a gateway uses of a `Registry`, of any copy of the SDK: the gateway's package contains one, and the site may have installed
  * another.
  */
 export type RegistryClient = Pick<Registry, 'service' | 'naming' | 'lookup' | 'grade' | 'agent'> &
-  Partial<LogClient & CertificateClient>
+  Partial<LogClient & CertificateClient & ApprovalClient>
 
 /** What a policy with `requireLogged` needs besides. */
 export type LogClient = Pick<Registry, 'logProof'>
@@ -16,6 +22,12 @@ export interface CertificateClient {
   verifyCertificate(
     ...args: Parameters<Registry['verifyCertificate']>
   ): Promise<Pick<VerifiedCertificate, 'did'>>
+}
+
+/** What a policy with `approval` needs besides. */
+export interface ApprovalClient {
+  /** As `Registry.verifyApproval`: it rejects with the same codes. */
+  verifyApproval(...args: Parameters<Registry['verifyApproval']>): Promise<VerifiedApproval>
 }
 
 import type { Decision } from './decision/decision.ts'

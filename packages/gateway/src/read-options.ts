@@ -6,7 +6,9 @@ import { trustMistakes } from './policy/issuer-fields.ts'
 import type { Policy } from './policy/policy.ts'
 import { collectMistake, PolicyError } from './policy/policy-error.ts'
 import {
+  approvalMistakes,
   audienceMistakes,
+  placesRequiringApproval,
   placesRequiringLog,
   placesRequiringProof,
   readPolicyAt,
@@ -40,8 +42,11 @@ export interface ReadOptions {
 /** One function for all gates, so that those of a process share the followers of issuers. */
 const monotonic = performance.now.bind(performance)
 
-/** @throws PolicyError listing every mistake in the options */
-export function readOptions(options: GatewayOptions): ReadOptions {
+/**
+ * @param seesBodies whether the gateway can compare the body of a request
+ * @throws PolicyError listing every mistake in the options
+ */
+export function readOptions(options: GatewayOptions, seesBodies: boolean): ReadOptions {
   const { service, naming: names, policy: input, timeoutMs = 2000, sessions } = options
   const mistakes: string[] = []
   if (!(timeoutMs > 0 && timeoutMs <= 60_000)) {
@@ -81,6 +86,13 @@ export function readOptions(options: GatewayOptions): ReadOptions {
     }
   }
   if (audiences.length === 0) mistakes.push(...audienceMistakes(policy))
+  const hasAudiences = audiences.length > 0
+  mistakes.push(...approvalMistakes(policy, { hasAudiences, seesBodies }))
+  if (registry !== null && registry.verifyApproval === undefined) {
+    for (const place of placesRequiringApproval(policy)) {
+      mistakes.push(`${place}.approval requires a Registry with verifyApproval`)
+    }
+  }
   if (issuer !== null) mistakes.push(...trustMistakes(policy, naming, issuer))
   if (registry === null || issuer === null || mistakes.length > 0) throw new PolicyError(mistakes)
   const rules = [...policy.routes, policy]
@@ -145,9 +157,10 @@ export function reportMissingStore(nonces: NonceStore, policy: Policy): void {
   if (nonces.retryAfterSeconds?.(0) !== null) return
   const changesState = (methods: readonly string[] | null) => !methods?.every(isSafeMethod)
   const rules = [...policy.routes, { ...policy, methods: null }]
+  // An approval is used up whatever the method.
   const needsStore = rules.some(
-    ({ methods, requireProof, levels }) =>
-      (requireProof || levels.none === 'deny') && changesState(methods),
+    ({ methods, requireProof, approval, levels }) =>
+      approval !== null || ((requireProof || levels.none === 'deny') && changesState(methods)),
   )
   if (needsStore) console.error(MISSING_STORE)
 }

@@ -180,7 +180,7 @@ const STORE_RETRY_SECONDS = 5
 const STORE_TIMEOUT_MS = 1_000
 
 /** A store that takes too long cannot tell. */
-function timely(store: NonceStore): NonceStore {
+export function timely(store: NonceStore): NonceStore {
   return {
     record(nonce) {
       const outcome = store.record(nonce)
@@ -238,4 +238,5 @@ export const NO_AUDIENCE: UnverifiedResult = {
   digest: 'unchecked',
   contentDigest: null,
   delegation: null,
+  approval: null,
 }

@@ -99,6 +99,7 @@ for (const [name, start] of Object.entries(FRAMEWORKS)) {
       proofOfPossession: false,
       signature: null,
       delegation: null,
+      approval: null,
     })
     assert.deepEqual(codesOf(agent), ['owner-verified', 'header-only'])
     assert.match(agent.reasons[1]?.message ?? '', /does not prove possession of the agent's key/)

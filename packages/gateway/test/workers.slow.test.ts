@@ -5,10 +5,12 @@ import { before, test } from 'node:test'
 import { Agent, newKey, Registry } from '@countersign/sdk'
 import { Miniflare } from 'miniflare'
 import { build, type Rolldown } from 'vite'
+import { approvalToken, serviceSigner } from '../../../test/support/approval-token.ts'
 import { fileCleanup } from '../../../test/support/file-cleanup.ts'
 import { PATIENT_CLIENT } from '../../../test/support/patient-client.ts'
 import { freePort } from '../../../test/support/ports.ts'
 import { type Cleanup, startTestService, type TestService } from '../../../test/support/service.ts'
+import { until } from '../../../test/support/until.ts'
 
 const cleanup = fileCleanup()
 const POST = { method: 'POST', headers: { 'content-type': 'text/plain' }, body: 'one lamp' }
@@ -82,6 +84,30 @@ test('with a Durable Object, a POST is admitted at once, and of 20 copies one is
     String(mixed),
   )
   assert.equal((await fetch(second.clone())).status, 401)
+})
+
+test('with a Durable Object, an approval is used once, also after a change of the key, and from the first request on', async (t) => {
+  const { agent, did, origin } = await startWorker(t, { withStore: true })
+  const url = `${origin}/pay`
+  const body = '{"total":"129.00"}'
+  const claims = { aud: origin, url, body }
+  const token = await approvalToken(await serviceSigner(service), did, claims)
+  const headers = { 'content-type': 'application/json' }
+  const pay = async () => {
+    const response = await agent.fetch(url, { method: 'POST', headers, body, approval: token })
+    return [response.status, await response.text()] as const
+  }
+  const copies = await Promise.all(Array.from({ length: 10 }, pay))
+  assert.deepEqual(
+    copies.map(([status]) => status).sort(),
+    [200, ...Array.from({ length: 9 }, () => 403)],
+    JSON.stringify(copies),
+  )
+  await agent.rotateKey(await newKey())
+  await until(async () => {
+    const [status, text] = await pay()
+    return status === 403 && text.includes('approval-used')
+  })
 })
 
 test('without a store, a Worker says so at the start and with each refusal, and does not ask to wait', async (t) => {

@@ -1,6 +1,7 @@
 export * from './a2a-identity.ts'
 export * from './agent-reference.ts'
 export * from './api-key.ts'
+export * from './approvals/check-approval.ts'
 export * from './approvals/json-rows.ts'
 export * from './approvals/read-token.ts'
 export * from './approvals/request.ts'

@@ -1,14 +1,9 @@
-import {
-  BOUND_CHALLENGE,
-  challengeMessage,
-  claimMessage,
-  encodeBase64,
-  isRecoveryToken,
-  type Naming,
-} from '@countersign/protocol'
+import { BOUND_CHALLENGE, claimMessage, encodeBase64, type Naming } from '@countersign/protocol'
 import { type AgentAnswer, type AgentOptions, assertAgentOptions } from './agent-options.ts'
+import { type AgentRequestInit, approvalFor, askForApproval } from './approvals/approving-fetch.ts'
+import type { ApprovalOptions, PendingApproval } from './approvals/request-approval.ts'
 import { AgentTokens } from './certificates/agent-tokens.ts'
-import { assertClaim } from './claim-arguments.ts'
+import { assertClaim, assertRecoveryToken } from './claim-arguments.ts'
 import { certifiedSource } from './delegation/certified-source.ts'
 import { endDelegations } from './delegation/end-delegations.ts'
 import {
@@ -24,6 +19,7 @@ import {
   reportRequest,
   rotateRequest,
 } from './key-operations.ts'
+import { answerTo } from './keys/answer-to.ts'
 import { checkedSigner } from './keys/checked-signer.ts'
 import { assertBoundTo, refuseForeignText } from './keys/refuse-foreign-text.ts'
 import { signOwnDirectory } from './keys/sign-own-directory.ts'
@@ -46,11 +42,13 @@ import type {
   Rotated,
   Vetoed,
 } from './responses/types.ts'
+import type { SignedCalls } from './service-signer.ts'
 import { atLeast } from './settings.ts'
 import type { AgentSession } from './sign-in.ts'
-import { DelegationGroups, requestGrant, type SignedCalls } from './signed-calls.ts'
+import { DelegationGroups, requestGrant } from './signed-calls.ts'
 import { audiencesOf } from './signed-requests/audiences.ts'
 import { RequestSigner } from './signed-requests/request-signer.ts'
+import { requestToSign } from './signed-requests/signed-fetch.ts'
 
 /** The key of an agent, for the tools. Not exported by the package: no method returns it. */
 export let signerOf: (agent: Agent) => Signer
@@ -202,12 +200,7 @@ export class Agent {
    * @throws CountersignError NO_DID; NOT_FOUND or TOKEN_EXPIRED (token); KEY_ALREADY_CLAIMED if the key was used before
    */
   async recover(token: string, options: Pick<CallOptions, 'signal'> = {}): Promise<Recovering> {
-    if (!isRecoveryToken(this.#naming, token)) {
-      throw new CountersignError(
-        'INVALID_ARGUMENT',
-        `A recovery token of this service is ${this.#naming.recoveryTokenPrefix} and 32 hexadecimal characters.`,
-      )
-    }
+    assertRecoveryToken(this.#naming, token)
     const self = await this.whoami(options)
     const did = this.#did.require()
     const request = await recoverRequest(this.#holder(did), token, self)
@@ -308,7 +301,7 @@ export class Agent {
    */
   async answer(challenge: string, { audience }: { audience: string | URL }): Promise<AgentAnswer> {
     assertBoundTo(this.#naming, challenge, originOf(audience, 'The audience'))
-    return this.#answerTo(challenge)
+    return answerTo(this.#signer, challenge, this.did)
   }
 
   /**
@@ -325,7 +318,7 @@ export class Agent {
       const message = 'This challenge names an audience. Use answer(), which checks it.'
       throw new CountersignError('WRONG_AUDIENCE', message)
     }
-    return this.#answerTo(challenge)
+    return answerTo(this.#signer, challenge, this.did)
   }
 
   /**
@@ -356,8 +349,29 @@ export class Agent {
    * holds for every method. Bodies, also streams, are in memory. If the site names a sign-in endpoint at the same origin in
    * `WWW-Authenticate`, the agent signs in there. It sends the request once more, with the session instead of a signature.
    * Sessions are in memory, one for each audience, and are renewed in the same way. It is bound to this object.
+   * @param init with `approval`: if the site requires an approval (403 `approval-required`), the owner is asked for one of this request,
+   *   and it is sent once more after the decision
+   * @throws CountersignError also APPROVAL_DENIED, APPROVAL_EXPIRED, APPROVALS_OFF, APPROVAL_UNCHECKED
    */
-  readonly fetch: typeof globalThis.fetch = async (input, init) => this.#requests.fetch(input, init)
+  readonly fetch = async (
+    input: string | URL | Request,
+    init?: AgentRequestInit,
+  ): Promise<Response> =>
+    this.#requests.fetch(input, init, approvalFor(init?.approval, this.#calls))
+
+  /**
+   * Asks the owner to approve exactly this request, which must not be changed afterwards: method, URL and JSON body. `fetch` with `approval`
+   * does it when a site requires it.
+   * @throws CountersignError APPROVALS_OFF if the owner does not allow it; VALIDATION_ERROR if nobody can approve such a request;
+   *   AGENT_NOT_ACTIVE, RATE_LIMITED
+   */
+  async requestApproval(
+    input: string | URL | Request,
+    init?: RequestInit,
+    options: ApprovalOptions = {},
+  ): Promise<PendingApproval> {
+    return askForApproval(this.#calls, requestToSign(input, init), options)
+  }
 
   /**
    * Signs in at a site with a sign-in endpoint (docs/sessions.md): gets a challenge, answers it, gets a session. `fetch` uses the
@@ -378,18 +392,6 @@ export class Agent {
       sign: (message) => this.#sign(message),
       issuedAt: Math.floor(this.#now() / 1000),
     }
-  }
-
-  async #answerTo(challenge: string): Promise<AgentAnswer> {
-    let message: Uint8Array
-    try {
-      message = challengeMessage(challenge)
-    } catch (cause) {
-      throw new CountersignError('NOT_A_CHALLENGE', (cause as Error).message, { cause })
-    }
-    const signature = await this.#sign(message)
-    const { publicKey } = this
-    return { publicKey, challenge, signature, ...(this.did !== null && { did: this.did }) }
   }
 
   async #sign(message: Uint8Array): Promise<string> {

@@ -1,4 +1,11 @@
-import { AGENT_ID_PATTERN, type ClaimToken, isClaimToken, type Naming } from '@countersign/protocol'
+import {
+  AGENT_ID_PATTERN,
+  type ClaimToken,
+  isClaimToken,
+  isRecoveryToken,
+  type Naming,
+  type RecoveryToken,
+} from '@countersign/protocol'
 import { CountersignError } from './errors.ts'
 
 /** @throws CountersignError INVALID_ARGUMENT unless both can be sent */
@@ -17,4 +24,13 @@ export function assertClaim(
     const message = 'An agentId is a label of 1 to 128 characters without control characters.'
     throw new CountersignError('INVALID_ARGUMENT', message)
   }
+}
+
+/** @throws CountersignError INVALID_ARGUMENT unless it can be sent */
+export function assertRecoveryToken(naming: Naming, token: string): asserts token is RecoveryToken {
+  if (isRecoveryToken(naming, token)) return
+  throw new CountersignError(
+    'INVALID_ARGUMENT',
+    `A recovery token of this service is ${naming.recoveryTokenPrefix} and 32 hexadecimal characters.`,
+  )
 }

@@ -60,6 +60,14 @@ export type LocalErrorCode =
   | 'DELEGATION_NOT_ALLOWED'
   /** The request is outside the limits of the delegation, or the delegation has expired. */
   | 'OUTSIDE_DELEGATION'
+  /** The owner has denied the request, or the approval was cancelled. */
+  | 'APPROVAL_DENIED'
+  /** The owner has not decided in time, or the approval was not used in time. */
+  | 'APPROVAL_EXPIRED'
+  /** The owner does not allow the agent to ask for approvals. */
+  | 'APPROVALS_OFF'
+  /** The site cannot tell whether the approval was used before. Ask for another one. */
+  | 'APPROVAL_UNCHECKED'
   /** The site redirects a signed request to another origin, or too often. */
   | 'REDIRECT'
   /** The challenge was not issued here, has expired, or was answered before. */

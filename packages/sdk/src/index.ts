@@ -1,4 +1,6 @@
 export type {
+  Approval,
+  ApprovalPolicy,
   Delegation,
   DelegationFault,
   DelegationHop,
@@ -12,6 +14,7 @@ export type {
   NonceStore,
   ProvenKey,
   RawRequest,
+  RequestApproval,
   SignatureAgent,
   SignatureAgentDialect,
   SignatureProfile,
@@ -25,6 +28,8 @@ export type {
 } from '@countersign/protocol/signed-request-types'
 export { Agent } from './agent.ts'
 export type { AgentAnswer, AgentOptions } from './agent-options.ts'
+export type { AgentRequestInit, DelegateRequestInit } from './approvals/approving-fetch.ts'
+export type { ApprovalOptions, PendingApproval } from './approvals/request-approval.ts'
 export {
   type FeedContext,
   type FeedHead,
@@ -44,6 +49,12 @@ export {
   type TokenStatus,
 } from './certificates/status-list.ts'
 export type { FeedChange, FeedPosition, IssuerJwk } from './certificates/types.ts'
+export {
+  type ServiceApprovalOptions,
+  type VerifiedApproval,
+  type VerifyApprovalOptions,
+  verifyApproval,
+} from './certificates/verify-approval.ts'
 export {
   type ServiceCertificateOptions,
   type TrustedIssuer,

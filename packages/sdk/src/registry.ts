@@ -1,5 +1,7 @@
 import { KEY_PROOF_MAX_BYTES, type Naming } from '@countersign/protocol'
 import type { Static, TSchema } from 'typebox'
+import { loadServiceTokens } from './certificates/load-service-tokens.ts'
+import type { ServiceApprovalOptions, VerifiedApproval } from './certificates/verify-approval.ts'
 import type {
   ServiceCertificateOptions,
   VerifiedCertificate,
@@ -65,8 +67,7 @@ export let clientOf: (registry: Registry) => unknown
  */
 export class Registry {
   readonly #client: ServiceClient
-  readonly #fetch: typeof globalThis.fetch
-  #verifyCertificate: Registry['verifyCertificate'] | null = null
+  readonly #tokens: ReturnType<typeof loadServiceTokens>
   /** Null: any deployment. */
   readonly #naming: Naming | null
 
@@ -81,7 +82,7 @@ export class Registry {
   constructor(service: string | URL, options: RegistryOptions = {}) {
     const settings = clientSettings(service, options)
     this.#client = new ServiceClient(settings)
-    this.#fetch = settings.fetch
+    this.#tokens = loadServiceTokens(this.service, settings.fetch)
     this.#naming = options.naming === 'any' ? null : namingOf(options.naming)
   }
 
@@ -152,11 +153,17 @@ export class Registry {
    */
   async verifyCertificate(
     token: string,
-    options: ServiceCertificateOptions = {},
+    options?: ServiceCertificateOptions,
   ): Promise<VerifiedCertificate> {
-    const { serviceCertificates } = await import('./certificates/service-certificates.ts')
-    this.#verifyCertificate ??= serviceCertificates(this.service, this.#fetch)
-    return this.#verifyCertificate(token, options)
+    return (await this.#tokens()).verifyCertificate(token, options)
+  }
+
+  /**
+   * Verifies the token of an approval by the owner of an agent of this service. It may have expired: `verifyRequest` compares all of it.
+   * @throws CountersignError INVALID_TOKEN; ISSUER_UNAVAILABLE; INVALID_ARGUMENT
+   */
+  async verifyApproval(token: string, options?: ServiceApprovalOptions): Promise<VerifiedApproval> {
+    return (await this.#tokens()).verifyApproval(token, options)
   }
 
   async #token(agent: string, kind: string, options: CallOptions | undefined): Promise<string> {

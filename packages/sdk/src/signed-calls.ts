@@ -1,29 +1,8 @@
-import type { Static, TSchema } from 'typebox'
-import { isTransient } from './http/retry.ts'
-import type { ServiceClient } from './http/service-client.ts'
-import { namingOf } from './naming.ts'
 import type { CallOptions } from './options.ts'
-import { clientOf, type Registry } from './registry.ts'
-import { type Shape, wireReader } from './responses/read-schema.ts'
 import * as schemas from './responses/schemas.ts'
 import type { DelegationGroup, DelegationGroupEnded, Grant } from './responses/types.ts'
-
-/** How an agent signs requests to its service. */
-export interface SignedCalls {
-  readonly registry: Registry
-  /** The agent's DID. @throws CountersignError NO_DID */
-  readonly did: () => Promise<string>
-  /** Signs a request to a path of the service and returns all its header fields. Called again for each attempt. */
-  readonly sign: (path: string, init: RequestInit) => Promise<Record<string, string>>
-}
-
-interface Call<S extends TSchema> {
-  /** Below that of the agent. */
-  readonly path: string
-  readonly body: object
-  readonly schema: S
-  readonly alsoOk?: readonly number[]
-}
+import { sendSigned } from './send-signed.ts'
+import type { SignedCalls } from './service-signer.ts'
 
 /** Described at `Agent.grant`. */
 export function requestGrant(
@@ -31,7 +10,7 @@ export function requestGrant(
   body: object,
   options: Pick<CallOptions, 'signal'>,
 ): Promise<Grant> {
-  return send(calls, { path: 'grant', body, schema: schemas.GRANT }, options)
+  return sendSigned(calls, { path: 'grant', body, schema: schemas.GRANT }, options)
 }
 
 /** Groups of delegations, each of which ends without the others. An agent has at most 100. */
@@ -51,7 +30,7 @@ export class DelegationGroups {
    */
   create(label: string, options: Pick<CallOptions, 'signal'> = {}): Promise<DelegationGroup> {
     const schema = schemas.DELEGATION_GROUP
-    return send(
+    return sendSigned(
       this.#calls,
       { path: 'delegations', body: { label }, schema, alsoOk: [201] },
       options,
@@ -65,17 +44,10 @@ export class DelegationGroups {
    */
   end(id: string, options: Pick<CallOptions, 'signal'> = {}): Promise<DelegationGroupEnded> {
     const path = `delegations/${encodeURIComponent(id)}/end`
-    return send(this.#calls, { path, body: {}, schema: schemas.DELEGATION_GROUP_ENDED }, options)
+    return sendSigned(
+      this.#calls,
+      { path, body: {}, schema: schemas.DELEGATION_GROUP_ENDED },
+      options,
+    )
   }
-}
-
-async function send<S extends TSchema>(
-  { registry, did, sign }: SignedCalls,
-  { path, schema, ...call }: Call<S>,
-  { signal }: Pick<CallOptions, 'signal'>,
-): Promise<Shape<Static<S>>> {
-  const request = { path: `/api/v1/agent/${await did()}/${path}`, ...call, sign }
-  const read = wireReader(schema, namingOf(registry.naming))
-  const client = clientOf(registry) as ServiceClient
-  return client.send(request, read, isTransient, signal)
 }

@@ -1,4 +1,11 @@
-import { type Delegation, isAcceptedBy } from '@countersign/protocol'
+import {
+  type ApprovalFault,
+  approvalAgeFault,
+  type Delegation,
+  type FoundApproval,
+  isAcceptedBy,
+  tokenHeadersOf,
+} from '@countersign/protocol'
 import type { Grade } from '@countersign/sdk'
 import type { Level, Rules } from '../policy/policy.ts'
 import {
@@ -31,7 +38,14 @@ export type Caller =
       readonly proof: Proof
       /** The proven chain of a delegate of this agent. Absent for the agent itself. */
       readonly delegation?: Delegation | undefined
+      /** Absent unless a rule that may apply requires an approval, and the request is signed. */
+      readonly approval?: CarriedApproval | undefined
     }
+
+/** The approval of a signed request, or why there is none that counts. `now`: when it was read, in milliseconds since 1970. */
+export type CarriedApproval =
+  | { readonly fault: ApprovalFault }
+  | { readonly fault: null; readonly found: FoundApproval; readonly now: number }
 
 /** The result of looking an agent up. `agent` is null if the service does not know it. */
 export type LookupResult =
@@ -59,7 +73,7 @@ export interface Verdict {
 /**
  * Evaluates the rules. A pure function that never throws.
  * The order: identification (callers without a DID are decided by their level alone), deny list, delegation, reachability of the service, existence of the agent, status, proof of
- * possession, age of the key, time since the transfer, transparency log, allow list, grade, level.
+ * possession, age of the key, time since the transfer, transparency log, approval, allow list, grade, level.
  * @param header the name of the identification header, used in messages
  * @param result null if the request names no agent
  */
@@ -97,25 +111,32 @@ export function decide(
     return byLevel(rules, 'unknown', 401, [reason(code, header)])
   }
   const proof = proofReason(caller.proof, header)
-  const proven = caller.proof !== 'none'
+  const named = { ...caller, approvalHeader: tokenHeadersOf(header).approval }
   if (rules.deny.includes(caller.did))
     return deny(customRefusal(rules, 403), [reason('deny-list'), proof])
   if (!acceptsDelegation(rules, caller.delegation)) {
     return deny(customRefusal(rules, 403), [reason('delegation-refused'), proof])
   }
   if (result?.kind === 'answered') {
-    return decideForAgent(rules, proven, result.agent, [proof])
+    return decideForAgent(rules, named, result.agent, [proof])
   }
   if (result?.restricted) return deny(UNAVAILABLE, [reason('service-unreachable'), proof])
   const last = result?.last ?? null
   if (rules.unreachable === 'stale' && last !== null && last.ageSeconds <= rules.maxStaleSeconds) {
     const staleSeconds = Math.round(last.ageSeconds)
     const age = reason('answer-stale', staleSeconds)
-    return { ...decideForAgent(rules, proven, last.agent, [age, proof]), staleSeconds }
+    return { ...decideForAgent(rules, named, last.agent, [age, proof]), staleSeconds }
   }
-  const reasons = [reason('service-unreachable'), proof] as const
-  if (rules.unreachable === 'flag' || rules.unreachable === 'allow') {
-    return { ...EMPTY_VERDICT, action: rules.unreachable, reasons }
+  return withoutAnswer(rules, [reason('service-unreachable'), proof])
+}
+
+/** Nothing replaces an approval: with it, the status of the agent has to be known. */
+function withoutAnswer(
+  { unreachable, approval }: Pick<Rules, 'unreachable' | 'approval'>,
+  reasons: Reasons,
+): Verdict {
+  if (approval === null && (unreachable === 'flag' || unreachable === 'allow')) {
+    return { ...EMPTY_VERDICT, action: unreachable, reasons }
   }
   return deny(UNAVAILABLE, reasons)
 }
@@ -135,12 +156,8 @@ function proofReason(proof: Proof, header: string): Reason {
 }
 
 /** The verdict if the gateway itself fails: the same as for an unreachable service without a cached answer. */
-export function failureVerdict({ unreachable }: Pick<Rules, 'unreachable'>): Verdict {
-  const reasons = [reason('gateway-failed')] as const
-  if (unreachable === 'flag' || unreachable === 'allow') {
-    return { ...EMPTY_VERDICT, action: unreachable, reasons }
-  }
-  return deny(UNAVAILABLE, reasons)
+export function failureVerdict(rules: Pick<Rules, 'unreachable' | 'approval'>): Verdict {
+  return withoutAnswer(rules, [reason('gateway-failed')])
 }
 
 /** The strictest of several verdicts, at least one. Used if it is ambiguous which rules apply to a request. */
@@ -169,16 +186,19 @@ export function refusalOf(
 }
 
 /** A refusal with the status and message that the rules set. */
-function customRefusal({ refusal }: Rules, status: 401 | 403): Refusal {
+export function customRefusal({ refusal }: Pick<Rules, 'refusal'>, status: 401 | 403): Refusal {
   const { message = null, status: chosen = status } = refusal ?? {}
   return { ...refusalOf(chosen), message }
 }
 
 type Reasons = readonly [Reason, ...Reason[]]
 
+/** A caller that names an agent, and the name of the header for approvals. */
+type Named = Extract<Caller, { kind: 'named' }> & { readonly approvalHeader: string }
+
 function decideForAgent(
   rules: Rules,
-  proven: boolean,
+  caller: Named,
   agent: AgentData | null,
   more: readonly Reason[],
 ): Verdict {
@@ -189,7 +209,10 @@ function decideForAgent(
     agent,
   })
   if (!rules.statuses.includes(status)) return refuse(403, reason('status-refused', status))
-  if (rules.requireProof && !proven) return refuse(401, reason('proof-required'))
+  const { proof } = caller
+  if (rules.approval !== null ? proof !== 'signature' : rules.requireProof && proof === 'none') {
+    return refuse(401, reason('proof-required', rules.approval !== null))
+  }
   const keyAge = Math.max(0, Math.floor(agent.keyAgeSeconds ?? 0))
   if (keyAge < rules.minimumKeyAgeSeconds) {
     return refuse(403, reason('key-too-young', keyAge, rules.minimumKeyAgeSeconds))
@@ -200,9 +223,17 @@ function decideForAgent(
     return refuse(403, reason('owner-too-new', ownerAge, rules.minimumOwnerAgeSeconds))
   }
   const log = logStateOf(rules, agent)
-  if (log === 'logged') return decideForLoggedAgent(rules, agent, more)
+  if (log === 'logged') return decideForLoggedAgent(rules, caller, agent, more)
   if (log !== 'log-unavailable') return refuse(403, reason(log))
-  return decideWithoutLog(rules, agent, more)
+  return decideWithoutLog(rules, caller, agent, more)
+}
+
+/** Why the approval of a signed request does not count by these rules (docs/approvals.md, steps b to e). */
+function approvalFault({ approval: policy }: Rules, { approval }: Named) {
+  if (policy === null) return null
+  if (approval === undefined) return 'approval-required'
+  if (approval.fault !== null) return approval.fault
+  return approvalAgeFault(approval.found.approval, policy, approval.now)
 }
 
 function logStateOf({ requireLogged }: Rules, { logged }: AgentData): LogState {
@@ -211,12 +242,17 @@ function logStateOf({ requireLogged }: Rules, { logged }: AgentData): LogState {
 }
 
 /** The same actions as for an unreachable service, except that what is known of the agent still counts. */
-function decideWithoutLog(rules: Rules, agent: AgentData, more: readonly Reason[]): Verdict {
+function decideWithoutLog(
+  rules: Rules,
+  caller: Named,
+  agent: AgentData,
+  more: readonly Reason[],
+): Verdict {
   const why = reason('log-unavailable')
   if (rules.unreachable !== 'flag' && rules.unreachable !== 'allow') {
     return { ...deny(UNAVAILABLE, [why, ...more]), agent }
   }
-  const verdict = decideForLoggedAgent(rules, agent, more)
+  const verdict = decideForLoggedAgent(rules, caller, agent, more)
   if (verdict.action === 'deny') return verdict
   const isFlagged = verdict.action === 'allow' && rules.unreachable === 'flag'
   const action = isFlagged ? 'flag' : verdict.action
@@ -224,7 +260,21 @@ function decideWithoutLog(rules: Rules, agent: AgentData, more: readonly Reason[
 }
 
 /** What remains after the checks that the allow list does not override. */
-function decideForLoggedAgent(rules: Rules, agent: AgentData, more: readonly Reason[]): Verdict {
+function decideForLoggedAgent(
+  rules: Rules,
+  caller: Named,
+  agent: AgentData,
+  more: readonly Reason[],
+): Verdict {
+  const fault = approvalFault(rules, caller)
+  if (fault === 'directory-unavailable') {
+    return { ...deny(UNAVAILABLE, [reason('service-unreachable'), ...more]), agent }
+  }
+  if (fault !== null) {
+    const header = caller.approvalHeader
+    const why = fault === 'approval-required' ? reason(fault, header) : reason(fault)
+    return { ...deny(customRefusal(rules, 403), [why, ...more]), agent }
+  }
   if (rules.allow.includes(agent.did)) {
     return { ...EMPTY_VERDICT, action: 'allow', reasons: [reason('allow-list'), ...more], agent }
   }
@@ -253,7 +303,9 @@ function isAtLeast(grade: Grade | null, minimum: Grade): boolean {
 }
 
 function byLevel(rules: Rules, level: Level, status: 401 | 403, reasons: Reasons): Verdict {
-  const action = rules.levels[level]
+  // Only agents have owners who approve.
+  const isAgent = level === 'verified' || level === 'unverified'
+  const action = rules.approval === null || isAgent ? rules.levels[level] : 'deny'
   if (action === 'deny') return { ...deny(customRefusal(rules, status), reasons), level }
   return { ...EMPTY_VERDICT, action, level, reasons }
 }

@@ -1,5 +1,6 @@
 import type {
   AgentStatus,
+  Approval,
   Grade,
   SignatureProfile,
   SignatureReason,
@@ -145,6 +146,11 @@ export interface Decision {
   readonly directory: string | null
   /** The delegate of the agent that signed the request; null if the agent itself did, or nobody has proved anything. */
   readonly delegation: Delegate | null
+  /**
+   * The owner's approval of this request, if a rule requires one and `action` is not `deny`; else null. It was used up, except in shadow mode:
+   * there it may have been used before.
+   */
+  readonly approval: Approval | null
 }
 
 /** A key that an agent has delegated to. It has no DID of its own. */

@@ -1,9 +1,15 @@
-import type { Delegation, Naming, SignatureResult, UnverifiedResult } from '@countersign/protocol'
+import type {
+  Approval,
+  Delegation,
+  Naming,
+  SignatureResult,
+  UnverifiedResult,
+} from '@countersign/protocol'
 import type { Mode, Policy } from '../policy/policy.ts'
 import { type ForwardedHeaders, forwardedHeaders } from '../request/identity-headers.ts'
 import { type Caller, refusalOf, type Verdict } from './decide.ts'
-import type { Basis, Decision, RequestSignature } from './decision.ts'
-import { type ReasonCode, reason } from './reasons.ts'
+import type { Basis, Decision, Refusal, RequestSignature } from './decision.ts'
+import { type Reason, type ReasonCode, reason } from './reasons.ts'
 
 /** A decision with the headers for the site behind the gateway. */
 export interface Outcome {
@@ -11,7 +17,7 @@ export interface Outcome {
   readonly forwarded: ForwardedHeaders
 }
 
-interface OutcomeContext {
+export interface OutcomeContext {
   readonly naming: Naming
   readonly policy: Pick<Policy, 'mode'>
 }
@@ -44,6 +50,7 @@ export function outcomeOf(
     signature: null,
     directory: caller.kind === 'directory' ? caller.url : null,
     delegation: delegateOf(named?.delegation),
+    approval: null,
   })
 }
 
@@ -57,16 +64,35 @@ function delegateOf({ keyid, depth, hops }: Partial<Delegation> = {}): Decision[
 /** Turns an outcome into a refusal with status 429. @param seconds until the next request is allowed */
 export function rateLimitedOutcome(
   context: OutcomeContext,
-  { decision }: Outcome,
+  outcome: Outcome,
   seconds: number,
+): Outcome {
+  return refusedOutcome(context, outcome, reason('over-limit', seconds), refusalOf(429, seconds))
+}
+
+/** Turns an outcome into a refusal for a further reason. */
+export function refusedOutcome(
+  context: OutcomeContext,
+  { decision }: Outcome,
+  why: Reason,
+  refusal: Refusal,
 ): Outcome {
   return freeze(context, {
     ...decision,
     action: 'deny',
     admitted: isAdmitted(decision.mode, 'deny'),
-    reasons: [reason('over-limit', seconds), ...decision.reasons],
-    refusal: refusalOf(429, seconds),
+    reasons: [why, ...decision.reasons],
+    refusal,
   })
+}
+
+/** Adds the approval that admits a request. */
+export function approvedOutcome(
+  context: OutcomeContext,
+  { decision }: Outcome,
+  { id, by, at, expiresAt }: Approval,
+): Outcome {
+  return freeze(context, { ...decision, approval: Object.freeze({ id, by, at, expiresAt }) })
 }
 
 /** Adds what is known of the request's signature. Of that, headers say only the digest. */

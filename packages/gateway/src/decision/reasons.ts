@@ -68,8 +68,21 @@ export const REASON_MESSAGES = {
     'The request has a chain of delegations, which counts only with a verified signature.',
   'directory-signed': (url: string) =>
     `The caller signed the request with a key of ${url}. It is not an agent of the service.`,
-  'proof-required': () =>
-    'The request names an agent without proof. Sign the request with the agent’s key, or send a session of this site.',
+  'proof-required': (bySignature: boolean) =>
+    bySignature
+      ? 'This request needs a signature by the agent’s key: neither a header nor a session is enough. Sign the request.'
+      : 'The request names an agent without proof. Sign the request with the agent’s key, or send a session of this site.',
+  'approval-required': (header: string) =>
+    `The owner of the agent has to approve this request, in a way that this site accepts. Ask for an approval, and send its token in ${header}.`,
+  'approval-invalid': () => 'The approval in the request is no valid token of the agent’s service.',
+  'approval-mismatch': () =>
+    'The approval is for another request or agent, or this site could not compare the body. Send exactly the request that was approved.',
+  'approval-expired': () =>
+    'The approval has expired, or is older than this site accepts. Ask for another one.',
+  'approval-used': (id: string) =>
+    `The approval ${id} was used before. Ask this site for the result of that request before you ask for another approval.`,
+  'approval-unchecked': () =>
+    'This site cannot tell whether the approval was used before, and never will. Ask for another one.',
   'service-unreachable': () =>
     'The identity service is not reachable at the moment. Try again later.',
   'answer-stale': (seconds: number) =>

@@ -5,7 +5,12 @@ import type { Field } from '../policy/fields.ts'
 import { trustMistakes } from '../policy/issuer-fields.ts'
 import type { Policy } from '../policy/policy.ts'
 import { collectMistake, PolicyError } from '../policy/policy-error.ts'
-import { audienceMistakes, placesRequiringProof, readPolicyAt } from '../policy/read-policy.ts'
+import {
+  approvalMistakes,
+  audienceMistakes,
+  placesRequiringProof,
+  readPolicyAt,
+} from '../policy/read-policy.ts'
 import {
   listOf,
   numberBetween,
@@ -187,6 +192,8 @@ export function readConfig(text: string, env: Env, previous?: Config): Config {
     }
     mistakes.push(...audienceMistakes(policy))
   }
+  const hasAudiences = audiences.length > 0
+  mistakes.push(...approvalMistakes(policy, { hasAudiences, seesBodies: false }))
   if (registry && naming) {
     mistakes.push(...trustMistakes(policy, naming, issuer || registry.service))
   }

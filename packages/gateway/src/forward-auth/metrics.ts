@@ -8,12 +8,14 @@ export class Metrics {
   readonly #decisions = new Map<string, number>()
   readonly #proofs = new Map<string, number>()
   readonly #delegated = new Map<string, number>()
+  readonly #approvals = new Map<string, number>()
   readonly #signIns = new Map<number, number>()
   readonly #reloads = { loaded: 0, refused: 0 }
   readonly #feedFaults = new Map<FeedFault, number>()
 
   recordDecision(decision: Decision): void {
-    const { action, mode, level, source, reasons, proof, signature, delegation } = decision
+    const { action, mode, level, source, reasons, proof, signature, delegation, approval } =
+      decision
     count(
       this.#decisions,
       `action="${action}",mode="${mode}",level="${level ?? ''}",source="${source ?? ''}"`,
@@ -26,6 +28,10 @@ export class Metrics {
     )
     if (delegation !== null) {
       count(this.#delegated, `action="${action}",depth="${delegation.depth}"`)
+    }
+    if (approval !== null) count(this.#approvals, 'result="admitted"')
+    else if (code.startsWith('approval-')) {
+      count(this.#approvals, `result="${code.slice('approval-'.length)}"`)
     }
   }
 
@@ -52,6 +58,9 @@ export class Metrics {
       `# HELP ${NAME}_delegated_total Decisions about proven delegates of agents, by action and depth.`,
       `# TYPE ${NAME}_delegated_total counter`,
       ...[...this.#delegated].map(([labels, n]) => `${NAME}_delegated_total{${labels}} ${n}`),
+      `# HELP ${NAME}_approvals_total Requests that needed an approval, by result.`,
+      `# TYPE ${NAME}_approvals_total counter`,
+      ...[...this.#approvals].map(([labels, n]) => `${NAME}_approvals_total{${labels}} ${n}`),
       `# HELP ${NAME}_sign_ins_total Requests to the sign-in endpoint, by status.`,
       `# TYPE ${NAME}_sign_ins_total counter`,
       ...[...this.#signIns].map(([status, n]) => `${NAME}_sign_ins_total{status="${status}"} ${n}`),

@@ -85,6 +85,7 @@ export class ForwardAuth {
     return {
       service: registry,
       followsIssuers: true,
+      seesBodies: false,
       policy,
       timeoutMs,
       audiences,

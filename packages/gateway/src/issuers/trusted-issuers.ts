@@ -8,8 +8,10 @@ import {
 } from '@countersign/protocol'
 import {
   CountersignError,
+  type VerifiedApproval,
   type VerifiedCertificate,
   type VerifiedStaple,
+  verifyApproval,
   verifyCertificate,
   verifyStaple,
 } from '@countersign/sdk'
@@ -111,6 +113,36 @@ export class TrustedIssuer {
     if (typeof certificate === 'string') return certificate
     const isOther = certificate.did !== did || certificate.keyThumbprint !== keyid
     return isOther ? 'certificate-invalid' : certificate
+  }
+
+  /**
+   * Verifies the token of an approval by this issuer.
+   * @returns `directory-unavailable` if the issuer's keys are not known
+   */
+  async approval(
+    token: string,
+  ): Promise<VerifiedApproval | 'approval-invalid' | 'directory-unavailable'> {
+    // The keys at hand nearly always suffice, so the token is parsed once.
+    const known = await this.#approvalBy(this.follower.keys, token)
+    if (known !== null) return known
+    const kid = parsed(token)?.header.kid ?? null
+    if (kid === null || this.follower.hasKey(kid)) return 'approval-invalid'
+    const keys = await this.#keysFor(token)
+    if (keys.length === 0) return 'directory-unavailable'
+    return (await this.#approvalBy(keys, token)) ?? 'approval-invalid'
+  }
+
+  /** Null if it does not verify. */
+  async #approvalBy(keys: IssuerFollower['keys'], token: string): Promise<VerifiedApproval | null> {
+    const issuers = [{ issuer: this.issuer, jwks: { keys } }]
+    const { shortName, idHeader } = this.naming
+    try {
+      const naming = { shortName, idHeader }
+      return await verifyApproval(token, { issuers, naming, now: () => this.follower.now() })
+    } catch (error) {
+      if (!isInvalidToken(error)) throw error
+      return null
+    }
   }
 
   /**

@@ -1,12 +1,10 @@
 import {
   directoryUrl,
   isUnambiguousPath,
-  MAX_DELEGATION_SECONDS,
   MAX_DIRECTORY_LIFETIME,
-  MAX_HOPS,
   parsePolicy,
 } from '@countersign/protocol'
-import type { AgentStatus, DelegationPolicy, Grade, SignatureProfile } from '@countersign/sdk'
+import type { AgentStatus, Grade, SignatureProfile } from '@countersign/sdk'
 import { issuer, MAX_STALE_SECONDS, offline } from './issuer-fields.ts'
 import {
   LEVELS,
@@ -23,7 +21,6 @@ import {
 import {
   boolean,
   did,
-  integerBetween,
   listOf,
   nullable,
   numberBetween,
@@ -33,6 +30,7 @@ import {
   record,
   stringMatching,
 } from './readers.ts'
+import { approval, delegation } from './signed-request-fields.ts'
 
 /** A field of a policy. A test checks the table in README.md against these fields. */
 export interface Field<T> {
@@ -157,31 +155,6 @@ const refusal: Reader<RefusalResponse> = Object.assign(
   { accepts: 'an object with `status` (`402`, `403` or `404`), `message` or both' },
 )
 
-/** `delegation` */
-const delegation: Reader<DelegationPolicy> = Object.assign(
-  (value: unknown, place: string, context: ReadContext) => {
-    const { maxDepth, maxSeconds, mcp } = {
-      ...DELEGATION,
-      ...record(value, place, Object.keys(DELEGATION), context),
-    }
-    return {
-      maxDepth: integerBetween(1, MAX_HOPS)(maxDepth, `${place}.maxDepth`, context),
-      maxSeconds: integerBetween(1, MAX_DELEGATION_SECONDS)(
-        maxSeconds,
-        `${place}.maxSeconds`,
-        context,
-      ),
-      mcp: boolean(mcp, `${place}.mcp`, context),
-    } as DelegationPolicy
-  },
-  {
-    accepts:
-      'an object with `maxDepth` (1 to 3), `maxSeconds` (1 to 86400), `mcp` (`true` or `false`) or none of them',
-  },
-)
-
-const DELEGATION: DelegationPolicy = { maxDepth: 1, maxSeconds: 3600, mcp: false }
-
 /** Fields of a policy that a route can override. */
 export const RULE_FIELDS: { readonly [K in keyof Rules]: Field<Rules[K]> } = {
   levels: {
@@ -250,6 +223,12 @@ export const RULE_FIELDS: { readonly [K in keyof Rules]: Field<Rules[K]> } = {
     defaultValue: null,
     description:
       'Accepted [delegates of agents](#delegated-keys): at most `maxDepth` delegations from the agent to the key, the first for at most `maxSeconds`; with `mcp`, also with limits on calls of MCP. Omitted members are `1`, `3600` and `false`. `null`: no delegate is accepted',
+  },
+  approval: {
+    read: nullable(approval),
+    defaultValue: null,
+    description:
+      'Each request needs an [approval](#approvals) by the owner of its agent, which admits it once: decided at most `maxAgeSeconds` ago, in one of the ways `by`. With `bodyCheckedByApplication`, your application compares the body. Omitted members are `600`, `["passkey"]` and `false`. Implies `requireProof` by signature. `null`: none',
   },
   requireProof: {
     read: boolean,

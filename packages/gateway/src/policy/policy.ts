@@ -1,5 +1,6 @@
 import type {
   AgentStatus,
+  ApprovalPolicy,
   DelegationPolicy,
   Grade,
   IssuerKeys,
@@ -59,6 +60,8 @@ export interface Rules {
   readonly deny: readonly string[]
   /** Which delegates of agents are accepted. Null: none. */
   readonly delegation: DelegationPolicy | null
+  /** Which approvals of its owner a signed request needs, each of which admits it once. Null: none. */
+  readonly approval: ApprovalPolicy | null
   /** Refuse agents that have not proved possession of their key, by a signature or a session of this site. */
   readonly requireProof: boolean
   /** How a refusal by these rules is answered. Null: 401 or 403 with the reason. */
@@ -122,9 +125,10 @@ export interface Policy extends Rules {
   readonly routes: readonly Route[]
 }
 
-type RulesInput = Partial<Omit<Rules, 'levels' | 'delegation'>> & {
+type RulesInput = Partial<Omit<Rules, 'levels' | 'delegation' | 'approval'>> & {
   readonly levels?: Partial<Rules['levels']>
   readonly delegation?: Partial<DelegationPolicy> | null
+  readonly approval?: Partial<ApprovalPolicy> | null
 }
 
 /** A policy as you write it. Omitted fields get the defaults listed in README.md. */

@@ -35,6 +35,38 @@ export function placesRequiringProof(policy: Policy): string[] {
   return placesOf(policy, ({ requireProof }) => requireProof)
 }
 
+/** Where a policy requires approvals. */
+export function placesRequiringApproval(policy: Policy): string[] {
+  return placesOf(policy, ({ approval }) => approval != null)
+}
+
+/**
+ * The mistakes of a policy with approvals at a gateway that lacks something for them.
+ * @param hasAudiences whether signatures are accepted
+ * @param seesBodies whether the gateway can compare the body of a request
+ */
+export function approvalMistakes(
+  policy: Policy,
+  { hasAudiences, seesBodies }: { readonly hasAudiences: boolean; readonly seesBodies: boolean },
+): string[] {
+  const places = placesRequiringApproval(policy)
+  const unseen = placesOf(policy, ({ approval }) => approval?.bodyCheckedByApplication === false)
+  return [
+    ...(hasAudiences
+      ? []
+      : places.map(
+          (place) =>
+            `${place}.approval requires \`audiences\`: without them, no signature is accepted`,
+        )),
+    ...(seesBodies
+      ? []
+      : unseen.map(
+          (place) =>
+            `${place}.approval.bodyCheckedByApplication must be \`true\` here: this gateway sees no body, so your application has to compare it with the Content-Digest that the agent signed`,
+        )),
+  ]
+}
+
 /** Where a policy requires that keys are logged. */
 export function placesRequiringLog(policy: Policy): string[] {
   return placesOf(policy, ({ requireLogged }) => requireLogged !== null)

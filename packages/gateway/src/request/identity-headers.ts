@@ -36,7 +36,7 @@ export type ForwardedHeaders = readonly (readonly [name: string, value: string, 
  */
 export function forwardedHeaders(naming: Naming, decision: Decision): ForwardedHeaders {
   const { action, mode, verified, proof, did, status, identityLevel, signature } = decision
-  const { directory, issuer, delegation } = decision
+  const { directory, issuer, delegation, approval } = decision
   const isSigned = proof === 'signature' || directory !== null
   const values = {
     decision: mode === 'shadow' ? `shadow-${action}` : action,
@@ -49,7 +49,8 @@ export function forwardedHeaders(naming: Naming, decision: Decision): ForwardedH
     directory,
     issuer: status === null ? null : issuer,
     delegate: delegation?.keyid ?? null,
-    approval: null,
+    // In shadow mode, nothing is used up: it may have been used before.
+    approval: mode === 'shadow' ? null : (approval?.id ?? null),
   }
   const headers: [string, string, string][] = []
   for (const [key, name, lower] of namesOf(naming)) {

@@ -62,7 +62,7 @@ export default {
       service: env.SERVICE,
       audiences: [env.ORIGIN],
       timeoutMs: 30_000,
-      policy: { requireProof: true },
+      policy: { requireProof: true, routes: [{ path: '/pay', approval: {} }] },
       nonces: NONCES && durableObjectNonceStore(NONCES),
     })((each) => Response.json({ did: agentOf(each).did }))
     return protect(request)

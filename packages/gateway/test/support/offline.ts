@@ -90,11 +90,12 @@ export function signed(
   { certificate, staple }: Tokens,
   init: RequestInit = {},
   idHeader = 'ServiceID',
+  url = `${SHOP}/orders`,
 ): Promise<Request> {
   const headers = new Headers(init.headers)
   headers.set(idHeader, did)
   if (certificate !== undefined) headers.set(`${idHeader}-Certificate`, certificate)
   if (staple !== undefined) headers.set(`${idHeader}-Status`, staple)
   const naming = namingFor(namingOfDid(did)?.shortName, idHeader)
-  return signer.sign(`${SHOP}/orders`, { ...init, headers }, naming)
+  return signer.sign(url, { ...init, headers }, naming)
 }

@@ -120,8 +120,11 @@ export function isWithinLimits(
   return mcp === null || mcp.includes(mcpCallOf(fields) ?? '')
 }
 
-/** Whichever character is in place of a hyphen: servers map `X_HTTP_Method` to the same variable. */
-function hasOverride(fields: HeaderFields): boolean {
+/**
+ * Whether a header overrides the method or the path of a request, whichever character is in place of a hyphen: servers map `X_HTTP_Method`
+ * to the same variable.
+ */
+export function hasOverride(fields: HeaderFields): boolean {
   for (const name of fields.keys()) {
     if (name.startsWith('x') && OVERRIDES.has(name.replace(/[^a-z0-9]/g, '-'))) return true
   }

@@ -15,13 +15,13 @@ export interface NonceMemory {
  */
 const BLIND_MS = 35_000
 
-/** Whether a signature was surely made after the memory began, so that the memory knows whether it was used. */
+/** Whether a signature or an approval was surely made after the memory began, so that the memory knows whether it was used. */
 export function isSince(
   { startedAt, bootId }: NonceMemory,
   { nonce, createdAt }: Pick<UsedNonce, 'nonce' | 'createdAt'>,
 ): boolean {
   // Nobody could know the boot id before, whatever the clocks say.
-  return nonce.startsWith(bootId) || createdAt >= startedAt + BLIND_MS
+  return nonce?.startsWith(bootId) || createdAt >= startedAt + BLIND_MS
 }
 
 /**

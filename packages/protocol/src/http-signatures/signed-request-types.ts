@@ -142,6 +142,34 @@ export interface DelegationPolicy {
   readonly mcp: boolean
 }
 
+/** Which approvals of requests a verifier accepts. */
+export interface ApprovalPolicy {
+  /** How long ago the decision may be, in seconds: 60 to 3,600. */
+  readonly maxAgeSeconds: number
+  /** The owner with a passkey, or the service by a standing mandate of the owner. */
+  readonly by: readonly ('passkey' | 'mandate')[]
+  /** Accept requests whose body the verifier has not seen. Only true if your application compares it with `Content-Digest`. */
+  readonly bodyCheckedByApplication: boolean
+}
+
+/** That the owner of an agent has approved one request. It admits that request once. */
+export interface Approval {
+  /** `ap_…` */
+  readonly id: string
+  readonly by: 'passkey' | 'mandate'
+  /** When it was decided, in milliseconds since 1970. */
+  readonly at: number
+  readonly expiresAt: number
+}
+
+/** An approval of the request that carries it, with what to record so that it admits the request once. */
+export interface RequestApproval extends Approval {
+  /** Refuse a request whose `useKey` you have stored before: base64url, 43 characters. */
+  readonly useKey: string
+  /** Until when to store it, in milliseconds since 1970. */
+  readonly useUntil: number
+}
+
 /** The certificate at the root of a chain, which nobody has verified yet. */
 export interface DelegationRoot {
   /** What the request names as the place of the agent's keys. */
@@ -168,17 +196,26 @@ export type RootLookup = (
   root: DelegationRoot,
 ) => SigningKey | RootFault | Promise<SigningKey | RootFault>
 
-/** A nonce of a verified request. */
+/** A nonce of a verified request, or an approval that a request uses up. */
 export interface UsedNonce {
-  /** The JWK thumbprint of the key that takes the share of the store; with a delegation that of the agent. */
+  /**
+   * What takes the share of the store: a key by its JWK thumbprint, with a delegation that of the agent. For approvals it is the agent's DID,
+   * which stays when the key changes.
+   */
   readonly keyid: string
-  /** As it was signed: 22 to 128 characters of base64url; of a key in a directory with the profile `wba` any base64, at most 1,026. */
-  readonly nonce: string
-  /** SHA-256 of the key that has signed and the nonce: base64url, 43 characters. */
+  /**
+   * As it was signed: 22 to 128 characters of base64url; of a key in a directory with the profile `wba` any base64, at most 1,026. Absent
+   * for approvals.
+   */
+  readonly nonce?: string | undefined
+  /** What may occur once: SHA-256 of the key that has signed and the nonce, or of the approval. base64url, 43 characters. */
   readonly hash: string
-  /** When the signature was made, in milliseconds since 1970, by the signer's clock: up to 30 seconds ahead. */
+  /** When the signature was made, by the signer's clock up to 30 seconds ahead, or the approval decided. In milliseconds since 1970. */
   readonly createdAt: number
-  /** Until when to remember it, in milliseconds since 1970: while the signature could be accepted, at most 330 seconds after it was made. */
+  /**
+   * Until when to remember it, in milliseconds since 1970: while it could be accepted. Of signatures at most 330 seconds after
+   * `createdAt`, of approvals at most 3,630.
+   */
   readonly expiresAt: number
 }
 
@@ -285,6 +322,14 @@ export type SignatureReason =
   | 'revoked'
   /** The request is outside the limits of the delegation. */
   | 'delegation-limit'
+  /** The verifier accepts the request only with an approval of the agent's owner, given in a way that it accepts. */
+  | 'approval-required'
+  /** The approval is no token of the agent's service. */
+  | 'approval-invalid'
+  /** The approval is for another request or agent, or the body could not be compared. */
+  | 'approval-mismatch'
+  /** The approval has expired, or is older than the verifier accepts. */
+  | 'approval-expired'
   /** The verifier's own policy does not admit the agent. */
   | 'not-admitted'
   /** The nonce is missing, or not 22 to 128 base64url characters; in the profile `wba`, not base64. */
@@ -297,6 +342,10 @@ export type SignatureReason =
   | 'replay-unchecked'
   /** `Content-Digest` is malformed, or not that of the body. */
   | 'digest'
+  /** The approval was used before: it admits its request once. */
+  | 'approval-used'
+  /** The store cannot tell whether the approval was used. It never will: ask for another approval. */
+  | 'approval-unchecked'
 
 /**
  * The result of verifying the signature of a request. Decide by `verdict`.
@@ -342,4 +391,6 @@ interface SignatureDetails {
   readonly contentDigest: string | null
   /** The chain of delegations with which the request was sent, then `did` is the agent and `keyid` the delegate's key; null without one. */
   readonly delegation: Delegation | null
+  /** With `verified` the approval of the request, if the verifier requires one; else null. */
+  readonly approval: RequestApproval | null
 }

@@ -265,6 +265,7 @@ const NOTHING_KNOWN: Known = {
   digest: 'unchecked',
   contentDigest: null,
   delegation: null,
+  approval: null,
 }
 
 /** Of a chain that was refused unread. */

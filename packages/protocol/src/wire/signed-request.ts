@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { APPROVED_BY, MAX_APPROVAL_SECONDS } from '../approvals/read-token.ts'
 import { MAX_DELEGATION_SECONDS, MAX_HOPS } from '../delegation/format.ts'
 import { SIGNATURE_REASONS } from '../http-signatures/signature-verdict.ts'
 import type {
@@ -29,6 +30,32 @@ const delegationPolicy = () =>
     {
       additionalProperties: false,
       description: 'which chains of delegations you accept. Left out: none',
+    },
+  )
+
+/** Which approvals a site requires. */
+const approvalPolicy = () =>
+  Type.Object(
+    {
+      maxAgeSeconds: Type.Optional(
+        Type.Integer({
+          minimum: 60,
+          maximum: MAX_APPROVAL_SECONDS,
+          description: 'how long ago the decision may be, default 600',
+        }),
+      ),
+      by: Type.Optional(
+        Type.Array(Type.Enum([...APPROVED_BY], { type: 'string' }), {
+          minItems: 1,
+          maxItems: APPROVED_BY.length,
+          description: 'what may have approved, default passkey only',
+        }),
+      ),
+    },
+    {
+      additionalProperties: false,
+      description:
+        'the approval by its owner that the request needs. Record its useKey, so that it admits one request. Left out: none',
     },
   )
 
@@ -64,6 +91,7 @@ export const signedRequestSchema = () =>
           'your origin, such as https://shop.example, from your settings. Never take it from the request',
       }),
       delegation: Type.Optional(delegationPolicy()),
+      approval: Type.Optional(approvalPolicy()),
     },
     { additionalProperties: false },
   )
@@ -122,6 +150,28 @@ const delegation = () =>
     },
   )
 
+const approval = () =>
+  Type.Object(
+    {
+      id: Type.String({ description: 'the id of the approval' }),
+      by: Type.Enum([...APPROVED_BY], {
+        type: 'string',
+        description: 'the owner with a passkey, or the service by a mandate of the owner',
+      }),
+      at: { ...timestamp(), description: 'when it was decided' },
+      expiresAt: timestamp(),
+      useKey: Type.String({
+        description:
+          'the same for each request with this approval: refuse the request if you have stored it before',
+      }),
+      useUntil: { ...timestamp(), description: 'until when to store useKey' },
+    },
+    {
+      description:
+        'the approval of exactly this request, if you require one and it is verified. null: reason says why',
+    },
+  )
+
 /** The verdict on a signed request. */
 export const signedRequestVerdictSchema = (naming: Naming) =>
   Type.Object(
@@ -158,6 +208,7 @@ export const signedRequestVerdictSchema = (naming: Naming) =>
           'unchecked: compare the body with Content-Digest, which is covered if verified. none: nothing covers a body',
       }),
       delegation: nullable(delegation()),
+      approval: nullable(approval()),
     },
     { description: "The result of verifying the request's signature" },
   )

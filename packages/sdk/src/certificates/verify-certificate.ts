@@ -200,7 +200,7 @@ interface ExpectedKind {
   readonly what: string
 }
 
-interface Trusted {
+export interface Trusted {
   readonly issuer: string
   /** Null: fetched. */
   readonly keys: readonly IssuerJwk[] | null
@@ -225,7 +225,7 @@ async function verifiedToken(
   })
 }
 
-function readTrusted(given: string | URL | TrustedIssuer): Trusted {
+export function readTrusted(given: string | URL | TrustedIssuer): Trusted {
   const entry = typeof given === 'string' || given instanceof URL ? { issuer: given } : given
   const issuer = issuerOrigin(entry.issuer)
   if (entry.jwks === undefined) return { issuer, keys: null }
@@ -235,7 +235,7 @@ function readTrusted(given: string | URL | TrustedIssuer): Trusted {
   throw new CountersignError('INVALID_ARGUMENT', message)
 }
 
-async function keysOf({ issuer, keys }: Trusted, kid: string, client: IssuerClient) {
+export async function keysOf({ issuer, keys }: Trusted, kid: string, client: IssuerClient) {
   return keys ?? (await client.keys(issuer, kid))
 }
 
@@ -309,7 +309,7 @@ function subjectOf(token: string): unknown {
 const clients = new WeakMap<typeof globalThis.fetch, IssuerClient>()
 
 /** One for each fetch function, so that keys and lists are fetched once. */
-function clientFor(given: typeof globalThis.fetch | undefined): IssuerClient {
+export function clientFor(given: typeof globalThis.fetch | undefined): IssuerClient {
   const fetch = given ?? platformFetch
   const client = clients.get(fetch) ?? new IssuerClient(fetch)
   clients.set(fetch, client)

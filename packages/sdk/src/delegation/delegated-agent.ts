@@ -1,3 +1,4 @@
+import { approvalFor, type DelegateRequestInit } from '../approvals/approving-fetch.ts'
 import { checkedSigner } from '../keys/checked-signer.ts'
 import type { Signer } from '../keys/signer.ts'
 import { namingOf } from '../naming.ts'
@@ -70,10 +71,14 @@ export class DelegatedAgent {
   /**
    * `fetch` that signs each request as `sign` does, and each redirect within the origin. After a 401 it asks the function for another chain and
    * sends the request once more; it never signs in. After a 503 it does what `Agent.fetch` does. It is bound to this object.
-   * @throws CountersignError OUTSIDE_DELEGATION, WRONG_AUDIENCE, REDIRECT
+   * @param init with `approval`, the token of an approval that the agent has asked for
+   * @throws CountersignError OUTSIDE_DELEGATION, WRONG_AUDIENCE, REDIRECT, APPROVAL_UNCHECKED
    */
-  readonly fetch: typeof globalThis.fetch = async (input, init) =>
-    (await this.#signerOfRequests()).fetch(input, init)
+  readonly fetch = async (
+    input: string | URL | Request,
+    init?: DelegateRequestInit,
+  ): Promise<Response> =>
+    (await this.#signerOfRequests()).fetch(input, init, approvalFor(init?.approval, null))
 
   /**
    * Delegates to a further key, if the chain allows it: no more than this delegate may do, and for no longer.

@@ -1,5 +1,8 @@
 import {
+  type ApprovalRequirement,
+  assertApprovalPolicy,
   assertDelegationPolicy,
+  DEFAULT_APPROVAL,
   type DelegationOptions,
   namingFor,
   ProvenChains,
@@ -7,6 +10,7 @@ import {
   requestVerifier,
 } from '@countersign/protocol'
 import type {
+  ApprovalPolicy,
   DelegationPolicy,
   NonceStore,
   ProvenKey,
@@ -47,6 +51,12 @@ export interface VerifyRequestOptions extends RegistryKeysOptions {
    * agent, and `delegation` says more. Such requests need the service: `staleIfErrorMs` is not for them. Default: null, all are refused.
    */
   readonly delegation?: DelegationPolicy | null | undefined
+  /**
+   * Which approvals by its owner a request needs, each of which admits it once; omitted members are `600`, `['passkey']` and `false`. Then
+   * `approval` of the result says more. `nonces` records that it was used; with null, you do that: refuse an `approval.useKey` that you
+   * have stored before. Default: null, none is needed.
+   */
+  readonly approval?: Partial<ApprovalPolicy> | null | undefined
 }
 
 const provenChains = new WeakMap<Registry, ProvenChains>()
@@ -70,7 +80,8 @@ export async function verifyRequest(
   request: Request | RawRequest,
   options: VerifyRequestOptions,
 ): Promise<SignatureResult> {
-  const { registry, audiences, nonces, admit, directories, delegation = null } = options
+  const { registry, audiences, nonces, admit, directories } = options
+  const { delegation = null, approval = null } = options
   const { now = Date.now } = options
   const findAgentKey = registryKeys(registry, options)
   const verify = requestVerifier({
@@ -84,6 +95,7 @@ export async function verifyRequest(
     verifySignature: isSignature,
     nonces,
     delegation: delegation && delegationFor(delegation, options),
+    approval: approval && approvalFor(approval, options),
     admit,
     rulesOf: (agent) => directories?.find(agent) ?? null,
     now,
@@ -94,15 +106,39 @@ export async function verifyRequest(
 /** @throws CountersignError INVALID_ARGUMENT */
 function delegationFor(policy: DelegationPolicy, options: VerifyRequestOptions): DelegationOptions {
   const { maxDepth, maxSeconds, mcp } = policy
-  try {
-    assertDelegationPolicy(policy)
-  } catch (cause) {
-    throw new CountersignError('INVALID_ARGUMENT', (cause as Error).message, { cause })
-  }
+  orInvalidArgument(() => assertDelegationPolicy(policy))
   const { registry } = options
   const proven = provenChains.get(registry) ?? new ProvenChains()
   provenChains.set(registry, proven)
   return { maxDepth, maxSeconds, mcp, proven, findRoot: registryRoots(registry, options) }
+}
+
+/** @throws CountersignError INVALID_ARGUMENT */
+function approvalFor(
+  given: Partial<ApprovalPolicy>,
+  { registry, issuer, now }: VerifyRequestOptions,
+): ApprovalRequirement {
+  const policy = { ...DEFAULT_APPROVAL, ...given }
+  orInvalidArgument(() => assertApprovalPolicy(policy))
+  return {
+    ...policy,
+    verifyToken: async (token) => {
+      try {
+        return await registry.verifyApproval(token, { issuer, now })
+      } catch (error) {
+        if (!(error instanceof CountersignError)) throw error
+        return error.code === 'INVALID_TOKEN' ? 'approval-invalid' : 'directory-unavailable'
+      }
+    },
+  }
+}
+
+function orInvalidArgument(assertValid: () => void): void {
+  try {
+    assertValid()
+  } catch (cause) {
+    throw new CountersignError('INVALID_ARGUMENT', (cause as Error).message, { cause })
+  }
 }
 
 async function rawRequestOf(request: Request): Promise<RawRequest> {

@@ -1,6 +1,7 @@
 import {
   agentKeysSchema,
   agentObjectSchema,
+  approvalStateSchema,
   cardSchema,
   certificateClaimsSchema,
   claimResponseSchema,
@@ -20,6 +21,7 @@ import {
   namingFor,
   recoverResponseSchema,
   renouncedSchema,
+  requestedApprovalSchema,
   rotatedSchema,
   runtimeChallengeSchema,
   runtimeProofSchema,
@@ -52,6 +54,8 @@ export const DELEGATION_GROUP = delegationGroupSchema()
 export const DELEGATION_GROUP_ENDED = delegationGroupEndedSchema()
 export const DIRECTORY_PROOF = directoryProofSchema(naming)
 export const GRANT = grantSchema()
+export const REQUESTED_APPROVAL = requestedApprovalSchema()
+export const APPROVAL_STATE = approvalStateSchema()
 export const ROTATED = rotatedSchema(naming)
 export const RECOVERING = recoverResponseSchema(naming)
 export const VETOED = vetoedSchema(naming)

@@ -15,7 +15,7 @@ import { type AgentSession, signInAt } from '../sign-in.ts'
 import { type Audience, audiencesOf, signatureAgentOf } from './audiences.ts'
 import { bufferBody } from './buffered-body.ts'
 import { signInUrlOf } from './sign-in-url.ts'
-import { requestToSign, signedFetch } from './signed-fetch.ts'
+import { type CarriedApproval, requestToSign, signedFetch } from './signed-fetch.ts'
 import { SiteSessions } from './site-sessions.ts'
 
 /** Tokens that are sent with signed requests. */
@@ -96,16 +96,23 @@ export class RequestSigner {
   }
 
   /** Described at `Agent.fetch`. */
-  async fetch(input: string | URL | Request, init?: RequestInit): Promise<Response> {
+  async fetch(
+    input: string | URL | Request,
+    init?: RequestInit,
+    approval: CarriedApproval | null = null,
+  ): Promise<Response> {
     const { audiences, unlisted, naming, tokens, now, did } = this.#agent
     const request = requestToSign(input, init)
     if (!audiences.has(new URL(request.url).origin)) {
       if (unlisted === 'refuse') this.#audienceOf(request.url)
       request.headers.delete(naming.idHeader)
+      request.headers.delete(naming.tokenHeaders.approval)
       return globalThis.fetch(request)
     }
     const sessions = this.#sessions
     return signedFetch(request, {
+      approval,
+      approvalHeader: naming.tokenHeaders.approval,
       sign: (each, body, nonce) => this.#sign(each, body, { nonce }),
       mayRetry: ({ url, headers }, status) =>
         this.#mayHavePreviousKey(new URL(url).origin, status) ||

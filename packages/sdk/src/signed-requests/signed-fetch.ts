@@ -1,4 +1,5 @@
 import { asksToSignLater, challengeNonce } from '@countersign/protocol'
+import { assertChecked } from '../approvals/approval-refusal.ts'
 import { CountersignError } from '../errors.ts'
 import { pause, untrustedCertificate } from '../http/retry.ts'
 import type { AgentSession } from '../sign-in.ts'
@@ -39,6 +40,25 @@ export interface FetchingAgent {
     body: Uint8Array<ArrayBuffer> | null,
     session: AgentSession,
   ) => Promise<Request>
+  /** Null: the request was sent without an approval, and asks for none. */
+  readonly approval: CarriedApproval | null
+  /** The header of approvals: each is for one request, so a redirect drops it. */
+  readonly approvalHeader: string
+}
+
+/** How a request gets an approval. */
+export interface CarriedApproval {
+  /** The token; null: none was given. */
+  readonly token: string | null
+  /**
+   * Asks for one if a response says that it is required, and waits for the decision.
+   * @returns null if the response says nothing of the kind
+   */
+  readonly askAfter: (
+    response: Response,
+    request: Request,
+    body: Uint8Array | null,
+  ) => Promise<string | null>
 }
 
 /** As many as fetch follows. */
@@ -85,6 +105,8 @@ export async function signedFetch(request: Request, agent: FetchingAgent): Promi
   const mode = request.redirect
   let body = await bufferBody(request)
   let next = request
+  const token = agent.approval?.token ?? null
+  if (token !== null) next.headers.set(agent.approvalHeader, token)
   for (let redirects = 0; ; redirects += 1) {
     const response = await hop(next, body, agent)
     const isRedirect = REDIRECTS.has(response.status) || response.type === 'opaqueredirect'
@@ -99,7 +121,28 @@ export async function signedFetch(request: Request, agent: FetchingAgent): Promi
     const turnsToGet = becomesGet(response.status, next.method)
     if (turnsToGet) body = null
     next = redirected(next, target, turnsToGet)
+    next.headers.delete(agent.approvalHeader)
   }
+}
+
+/** Signs, since a session proves too little for an approval. */
+async function approvedHop(
+  request: Request,
+  body: Uint8Array<ArrayBuffer> | null,
+  agent: FetchingAgent,
+  { askAfter }: CarriedApproval,
+): Promise<Response> {
+  const response = await signedHop(request, body, agent)
+  const token = await askAfter(response, request, body)
+  if (token !== null) {
+    await response.body?.cancel()
+    request.headers.set(agent.approvalHeader, token)
+    const approved = await signedHop(request, body, agent)
+    await assertChecked(approved)
+    return approved
+  }
+  await assertChecked(response)
+  return response
 }
 
 /**
@@ -111,6 +154,8 @@ async function hop(
   body: Uint8Array<ArrayBuffer> | null,
   agent: FetchingAgent,
 ): Promise<Response> {
+  const { approval } = agent
+  if (approval !== null) return approvedHop(request, body, agent, approval)
   if (request.headers.has('authorization')) return signedHop(request, body, agent)
   const { origin } = new URL(request.url)
   const send = async (each: AgentSession) => sendOnce(await agent.withSession(request, body, each))

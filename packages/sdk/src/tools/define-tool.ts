@@ -1,6 +1,7 @@
 import { type DelegationHop, encodeBase64, type Naming } from '@countersign/protocol'
 import { z } from 'zod'
 import type { Agent } from '../agent.ts'
+import type { DelegatedAgent } from '../delegation/delegated-agent.ts'
 import type { Signer } from '../keys/signer.ts'
 import type { Registry } from '../registry.ts'
 import type { AgentSession } from '../sign-in.ts'
@@ -47,9 +48,10 @@ export interface ToolHost {
   /** The agent's own key. @throws an error with the code NO_KEY, UNUSABLE_KEY */
   signer(): Promise<Signer>
   /** The agent, which signs requests to this origin. @throws an error with the code NOT_FOUND or NO_DID without a certificate */
-  agentFor(
-    origin: string,
-  ): Promise<{ readonly agent: Pick<Agent, 'fetch' | 'signIn'>; readonly did: string }>
+  agentFor(origin: string): Promise<{
+    readonly agent: Pick<Agent, 'signIn'> & Pick<DelegatedAgent, 'fetch'>
+    readonly did: string
+  }>
   claim(token: string, agentId: string): Promise<ClaimedByTool>
   rotateKey(did: string | undefined): Promise<RotatedByTool>
   /** The delegation that the key acts by; null: it is the key of the agent itself. */

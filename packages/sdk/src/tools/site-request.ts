@@ -58,7 +58,7 @@ export function requestOf({ method, url, headers, body }: SiteRequest): Request 
  * @throws Failure UNREACHABLE, NO_ANSWER; CountersignError of `Agent.fetch`
  */
 export async function fetchSigned(
-  agent: { readonly fetch: typeof globalThis.fetch },
+  agent: { readonly fetch: (request: Request) => Promise<Response> },
   request: Request,
   userAgent: string | null,
 ): Promise<Response> {

@@ -1,14 +1,22 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
+import {
+  approvalToken,
+  BODY,
+  JSON_TYPE,
+  PURCHASE,
+  serviceSigner,
+} from '../../../../test/support/approval-token.ts'
 import { fileCleanup } from '../../../../test/support/file-cleanup.ts'
 import { startSite } from '../../../../test/support/impostor.ts'
 import { startTestService, type TestService } from '../../../../test/support/service.ts'
 import { setStatus } from '../../../../test/support/set-status.ts'
 import { Agent } from '../../src/agent.ts'
-import type { SignatureReason } from '../../src/index.ts'
+import type { NonceStore, SignatureReason } from '../../src/index.ts'
 import { newKey } from '../../src/keys/keys.ts'
 import { Registry } from '../../src/registry.ts'
 import { keyDirectories } from '../../src/relying-party/key-directories.ts'
+import { memoryNonceStore } from '../../src/relying-party/memory-nonce-store.ts'
 import { verifyRequest } from '../../src/relying-party/verify-request.ts'
 import { certifiedAgent, registryOf } from '../support/certified.ts'
 import { failsWith } from '../support/fails.ts'
@@ -152,4 +160,48 @@ test('a service that cannot be reached leaves it undecided', async (t) => {
   const options = { registry, issuer, audiences: [SHOP], nonces: olderNonceStore() }
   const result = await verifyRequest(await agent.sign(SHOP), options)
   assert.deepEqual([result.verdict, result.reason], ['unverified', 'directory-unavailable'])
+})
+
+test('with approval, a request is verified once, if its owner has approved exactly this', async () => {
+  const { registry, did, agent } = await signingAgent()
+  const issuer = await serviceSigner(service)
+  const options = { registry, audiences: [SHOP], nonces: olderNonceStore(), approval: {} }
+  const signed = (token: string, init: RequestInit = PURCHASE) => {
+    const headers = { 'content-type': JSON_TYPE, 'ServiceID-Approval': token }
+    return agent.sign(`${SHOP}/orders`, { ...init, headers })
+  }
+  const token = await approvalToken(issuer, did)
+  const reasonOf = async (request: Request, changes: object = {}) =>
+    (await verifyRequest(request, { ...options, ...changes })).reason
+  assert.equal(await reasonOf(await agent.sign(`${SHOP}/orders`, PURCHASE)), 'approval-required')
+  assert.equal(await reasonOf(await signed('none')), 'approval-invalid')
+  const cheap = { ...PURCHASE, body: BODY.replace('129', '999') }
+  assert.equal(await reasonOf(await signed(token, cheap)), 'approval-mismatch')
+  const old = await approvalToken(issuer, did, { issuedIn: -90 })
+  const minute = { approval: { maxAgeSeconds: 60 } }
+  assert.equal(await reasonOf(await signed(old), minute), 'approval-expired')
+  assert.equal(await reasonOf(await signed(token), { admit: () => false }), 'not-admitted')
+
+  // The body is not visible: the application has to say that it compares it.
+  const { method, headers } = await signed(token)
+  const target = '/orders'
+  const raw = { method, target, authority: 'shop.example', scheme: 'https' as const }
+  const unseen = { ...raw, headers: [...headers] }
+  const blind = await verifyRequest(unseen, options)
+  assert.equal(blind.reason, 'approval-mismatch')
+
+  const result = await verifyRequest(await signed(token), options)
+  assert.deepEqual([result.verdict, result.approval?.by], ['verified', 'passkey'])
+  const again = await verifyRequest(await signed(token), options)
+  assert.deepEqual([again.reason, again.status, again.approval], ['approval-used', 403, null])
+  const memory = memoryNonceStore(undefined, Date.now)
+  const record: NonceStore['record'] = (each) => (each.nonce ? 'fresh' : memory.record(each))
+  const blindStore = await verifyRequest(await signed(token), { ...options, nonces: { record } })
+  assert.deepEqual([blindStore.reason, blindStore.status], ['approval-unchecked', 503])
+
+  const itself = await verifyRequest(await signed(token), { ...options, nonces: null })
+  assert.equal(itself.approval?.useKey, result.approval?.useKey)
+  for (const approval of [{ by: [] }, { maxAgeSeconds: 0 }, { by: ['operator' as never] }]) {
+    await failsWith('INVALID_ARGUMENT', () => verifyRequest(unseen, { ...options, approval }))
+  }
 })

@@ -2,7 +2,6 @@ import type {
   DirectoryProofRequest,
   EndDelegationsRequest,
   RenounceRequest,
-  RootLookup,
   SignedRequest,
   VerifyRequest,
   VerifyResponse,
@@ -68,7 +67,10 @@ import { continueTransfer } from './transfers/move-agents.ts'
 import { transferRoutes } from './transfers/transfer-routes.ts'
 import { verifyChallenge } from './verification/verify-challenge.ts'
 import { verifyRequestRoute, verifyRoute } from './verification/verify-routes.ts'
-import { signedRequestVerdict } from './verification/verify-signed-request.ts'
+import {
+  type StatementVerifiers,
+  signedRequestVerdict,
+} from './verification/verify-signed-request.ts'
 
 export interface AgentsPart extends OwnersPart {
   readonly verify: (request: VerifyRequest) => Promise<VerifyResponse>
@@ -78,13 +80,13 @@ export interface AgentsPart extends OwnersPart {
  * The register of agents: claims, public reads, verification, keys, and what owners manage.
  * @param cards null: cards are JSON only
  * @param log gives claims their places
- * @param findRoot verifies certificates, of which chains of delegations begin with one
+ * @param verifiers verify certificates, of which chains of delegations begin with one, and approvals
  */
 export async function openAgents(
   context: PartDeps & ReadDeps & OwnerDeps,
   cards: CardRenderers | null,
   log: ClaimLog | null,
-  findRoot: RootLookup,
+  verifiers: StatementVerifiers,
 ): Promise<AgentsPart> {
   const { settings, db, site, metrics } = context
   const { naming } = site
@@ -97,7 +99,7 @@ export async function openAgents(
   const { enrolments, enrolmentsEnded } = metrics
   const enrolDeps = { ...keyDeps, platformKeys, newAgents, enrolments }
   const endDeps = { ...context, onEnded: () => enrolmentsEnded.add('agent') }
-  const verifyDeps = { ...context, findRoot }
+  const verifyDeps = { ...context, ...verifiers }
   const pageReads = { ...context, db: db.read }
   const verify = (request: VerifyRequest) =>
     metrics.verifications.count(verifyChallenge(context, request), ({ verified }) =>

@@ -44,7 +44,7 @@ export function openPages(
   context: PagesPartDeps,
   { verify }: AgentsPart,
   { loggedKeys }: LogPart,
-  { rootsAt }: StatementsPart,
+  { rootsAt, approvalsAt }: StatementsPart,
 ): OwnersPart {
   const { settings, db, site, pages, rateLimiter, previewLimiter } = context
   const read = { ...context, db: db.read }
@@ -57,9 +57,10 @@ export function openPages(
       await servePages(app, {
         read,
         findRoot: rootsAt(context.now),
+        verifyApproval: approvalsAt(context.now),
         pages,
         verify,
-        inspect: { ...context, directories, rootsAt },
+        inspect: { ...context, directories, rootsAt, approvalsAt },
         challenges: context,
         loggedKeys,
         previewLimiter,

@@ -1,9 +1,10 @@
-import type { RootLookup, VerifyRequest, VerifyResponse } from '@countersign/protocol'
+import type { VerifyRequest, VerifyResponse } from '@countersign/protocol'
 import { ownerById } from '../accounts/owner-table.ts'
 import { isSessionValid } from '../accounts/owners/session.ts'
 import { sessionByHash } from '../accounts/owners/session-table.ts'
 import type { PageReadDeps } from '../agents/find-agent.ts'
 import type { BoundChallengeDeps } from '../agents/verification/bound-challenge.ts'
+import type { StatementVerifiers } from '../agents/verification/verify-signed-request.ts'
 import { hashToken } from '../base/hash-token.ts'
 import type { Db } from '../database/database.ts'
 import { Cookies } from '../http/cookies.ts'
@@ -15,10 +16,8 @@ import type { PreviewImages } from './preview-images.ts'
 import type { PageContext } from './views/page-context.ts'
 
 /** What the routes of the public pages share. */
-export interface PageRouteContext {
+export interface PageRouteContext extends StatementVerifiers {
   readonly read: PageReadDeps
-  /** Verifies the certificates at the roots of chains of delegations. */
-  readonly findRoot: RootLookup
   readonly pages: Pages
   readonly previews: PreviewImages
   readonly renderedPages: RenderedCache

@@ -46,8 +46,11 @@ export async function openParts(
   // Each query of PostgreSQL is a round trip, for which all other claims would wait: there, the log's own step is cheaper.
   const claimLog = settings.database.kind === 'sqlite' ? log.claims : null
   const statements = await opened.open(openStatements(deps, log))
-  const findRoot = statements.rootsAt(deps.now)
-  const agents = await opened.open(openAgents(deps, cards, claimLog, findRoot))
+  const verifiers = {
+    findRoot: statements.rootsAt(deps.now),
+    verifyApproval: statements.approvalsAt(deps.now),
+  }
+  const agents = await opened.open(openAgents(deps, cards, claimLog, verifiers))
   const channels = await opened.open(openChannels(deps))
   const notifications = await opened.open(openNotifications(deps))
   const webhooks = await opened.open(openWebhooks(deps))

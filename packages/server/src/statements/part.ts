@@ -1,4 +1,4 @@
-import type { RootLookup } from '@countersign/protocol'
+import type { ApprovalTokenVerifier, RootLookup } from '@countersign/protocol'
 import type { OwnersPart } from '../accounts/owners/owner-routes.ts'
 import type { ReadDeps } from '../agents/find-agent.ts'
 import { type PartDeps, WORK_MS } from '../http/part.ts'
@@ -7,6 +7,7 @@ import { IssuerKeyRing } from '../secrets/issuer-keys/issuer-keys.ts'
 import { approvalRoutes, ownApprovalRoutes } from './approvals/approval-routes.ts'
 import { askForApproval, deleteOldTexts } from './approvals/ask.ts'
 import { readProgress } from './approvals/read-approvals.ts'
+import { ownApprovalVerifier } from './approvals/verify-own-token.ts'
 import {
   answerPlainCertificates,
   answerPlainKeySet,
@@ -46,6 +47,8 @@ const OLD_CHANGES_MS = 3_600_000
 export interface StatementsPart extends OwnersPart {
   /** Verifies certificates of this service as of a time. Chains of delegations begin with one. */
   readonly rootsAt: (now: () => number) => RootLookup
+  /** Verifies approvals of this service as of a time. */
+  readonly approvalsAt: (now: () => number) => ApprovalTokenVerifier
 }
 
 /** What the issuer signs: status lists with their feed, certificates, grants. */
@@ -69,6 +72,7 @@ export async function openStatements(
   const groupDeps = { ...context, issuer, loggedKeys }
   return {
     rootsAt: (now) => rootVerifier({ ...deps, statusState, now }),
+    approvalsAt: (now) => ownApprovalVerifier({ site, issuerKeys, now }),
     routes(app) {
       statusListRoute(app, { site, ...status })
       snapshotRoute(app, { site, ...status })

@@ -1,13 +1,16 @@
 import {
+  type ApprovalTokenVerifier,
   agentOfKeySetUrl,
   CodedError,
+  DEFAULT_APPROVAL,
   type Delegation,
-  type DelegationOptions,
   isOrigin,
   type KeyLookup,
   type NonceStore,
   type RawRequest,
+  type RequestApproval,
   type RequestVerifier,
+  type RequestVerifierOptions,
   type RootLookup,
   requestVerifier,
   type SignatureResult,
@@ -19,11 +22,15 @@ import { didOfAgent } from '../../base/site.ts'
 import { timestamp } from '../../base/timestamp.ts'
 import type { VerifyDeps } from './verify-challenge.ts'
 
-/** For requests with chains of delegations too. */
-export interface VerifyRequestDeps extends VerifyDeps {
-  /** Verifies certificates of this service. */
+/** Verify what this service itself has signed. */
+export interface StatementVerifiers {
+  /** Certificates, of which chains of delegations begin with one. */
   readonly findRoot: RootLookup
+  readonly verifyApproval: ApprovalTokenVerifier
 }
+
+/** For requests with chains of delegations or approvals too. */
+export interface VerifyRequestDeps extends VerifyDeps, StatementVerifiers {}
 
 /**
  * Verifies the signature of a request that a site has received (RFC 9421, Web Bot Auth), for agents of this service only.
@@ -43,11 +50,18 @@ export async function signedRequestVerdict(
       return 'fresh'
     },
   }
-  const { delegation: policy } = request
-  const accepted = policy === undefined ? null : { ...policy, findRoot: deps.findRoot }
-  const verify = verifierFor(deps, request.audience, nonces, accepted)
+  const { delegation: chains, approval: approvals } = request
+  const { findRoot, verifyApproval: verifyToken } = deps
+  const verify = verifierFor(deps, request.audience, nonces, {
+    delegation: chains === undefined ? null : { ...chains, findRoot },
+    // The site compares the body with the digest, as without an approval.
+    approval:
+      approvals === undefined
+        ? null
+        : { ...DEFAULT_APPROVAL, ...approvals, bodyCheckedByApplication: true, verifyToken },
+  })
   const result = await verify(rawRequestOf(request))
-  const { verdict, reason, did, keyid, digest, delegation } = result
+  const { verdict, reason, did, keyid, digest, delegation, approval } = result
   const [nonce] = verdict === 'verified' ? used : []
   return {
     verdict,
@@ -59,6 +73,18 @@ export async function signedRequestVerdict(
     replayUntil: nonce === undefined ? null : timestamp(nonce.expiresAt),
     digest: digest === 'none' ? 'none' : 'unchecked',
     delegation: delegation === null ? null : shown(delegation),
+    approval: approval === null ? null : shownApproval(approval),
+  }
+}
+
+function shownApproval({ id, by, at, expiresAt, useKey, useUntil }: RequestApproval) {
+  return {
+    id,
+    by,
+    at: timestamp(at),
+    expiresAt: timestamp(expiresAt),
+    useKey,
+    useUntil: timestamp(useUntil),
   }
 }
 
@@ -89,14 +115,14 @@ export function verifyOwnRequest(
   received: RawRequest,
   nonces: NonceStore,
 ): Promise<SignatureResult> {
-  return verifierFor(deps, deps.site.baseUrl, nonces, null)(received)
+  return verifierFor(deps, deps.site.baseUrl, nonces, {})(received)
 }
 
 function verifierFor(
   deps: VerifyDeps,
   audience: string,
   nonces: NonceStore,
-  delegation: DelegationOptions | null,
+  required: Pick<RequestVerifierOptions, 'delegation' | 'approval'>,
 ): RequestVerifier {
   return requestVerifier({
     audiences: [audience],
@@ -104,7 +130,7 @@ function verifierFor(
     findKey: keysOfAgents(deps),
     verifySignature: (...args) => deps.ed25519.verify(...args),
     nonces,
-    delegation,
+    ...required,
     now: deps.now,
   })
 }

@@ -161,6 +161,19 @@ const ROWS: Readonly<Record<CheckName, CheckRow>> = {
       return [{ kind: 'link', label: 'Certificate', text: did, path }]
     },
   },
+  approval: {
+    title: 'Approval',
+    passed: ({ result: { approval }, decoded: { fields }, naming }) => {
+      if (approval !== null) {
+        return 'The owner of the agent has approved exactly this request. This page uses nothing up: your gateway admits each approval once.'
+      }
+      return fields.has(naming.tokenHeaders.approval.toLowerCase())
+        ? { unchecked: 'The approval was not read, because the request is not verified.' }
+        : 'The request has no approval. It needs one only where approval is set in the policy of your gateway.'
+    },
+    values: ({ result: { approval } }) =>
+      approval === null ? [] : [code('Approval', approval.id), code('Approved by', approval.by)],
+  },
   nonce: {
     title: 'Nonce',
     passed: ({ decoded: { input } }) => ({

@@ -1,4 +1,5 @@
 import {
+  type ApprovalTokenVerifier,
   agentOfKeySetUrl,
   type DelegationRoot,
   type KeyLookupFault,
@@ -18,6 +19,8 @@ export interface FindKeyDeps extends VerifyDeps {
   readonly directories: KeyDirectories
   /** Verifies certificates of this service as of a time. */
   readonly rootsAt: (now: () => number) => RootLookup
+  /** Verifies approvals of this service as of a time. */
+  readonly approvalsAt: (now: () => number) => ApprovalTokenVerifier
 }
 
 /** Where the key of a signature was looked for. */

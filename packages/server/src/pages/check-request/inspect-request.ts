@@ -1,7 +1,10 @@
 import {
+  APPROVED_BY,
+  type ApprovalPolicy,
   agentOfKeySetUrl,
   type DelegationRoot,
   type KeyReference,
+  MAX_APPROVAL_SECONDS,
   MAX_DIRECTORY_LIFETIME,
   type NonceStore,
   requestVerifier,
@@ -62,6 +65,7 @@ async function inspect(deps: FindKeyDeps, form: RequestForm, address: string): P
   const now = broken.name === 'age' ? afterEndOf(decoded, present) : present
   const keys = form.key === '' ? null : parsePastedKey(form.key)
   const search = { swapped: broken.key, pasted: keys, address, now }
+  const carriesApproval = decoded.fields.has(naming.tokenHeaders.approval.toLowerCase())
   const looked: { source: KeySource | null } = { source: null }
   const verify = (body: Uint8Array | undefined, nonces: NonceStore) =>
     requestVerifier({
@@ -80,6 +84,9 @@ async function inspect(deps: FindKeyDeps, form: RequestForm, address: string): P
           return key
         },
       },
+      approval: carriesApproval
+        ? { ...ANY_APPROVAL, verifyToken: deps.approvalsAt(() => now) }
+        : null,
       verifySignature: (...args) => deps.ed25519.verify(...args),
       nonces,
       rulesOf: (agent) => rulesOf(deps, agent),
@@ -110,6 +117,12 @@ async function inspect(deps: FindKeyDeps, form: RequestForm, address: string): P
 
 /** The policy of the site decides. */
 const ANY_CHAIN = { maxDepth: 3, maxSeconds: 86_400, mcp: true }
+/** An approval covers the digest; another check compares that with the body, if it was pasted. */
+const ANY_APPROVAL: ApprovalPolicy = {
+  maxAgeSeconds: MAX_APPROVAL_SECONDS,
+  by: APPROVED_BY,
+  bodyCheckedByApplication: true,
+}
 
 /** Signers that this service has not certified may follow the drafts: a signature over the host, for a day. */
 const DRAFT_RULES: SignatureRules = { profile: 'wba', maxLifetimeSeconds: MAX_DIRECTORY_LIFETIME }

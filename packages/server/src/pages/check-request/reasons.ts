@@ -13,6 +13,7 @@ export type CheckName =
   | 'signature'
   | 'identification'
   | 'status'
+  | 'approval'
   | 'nonce'
   | 'body'
 
@@ -141,6 +142,32 @@ export const REASONS: Readonly<Record<SignatureReason, ReasonMeaning>> = {
     after: 'status',
     words:
       'The request is outside the limits of its delegation: another site, method, path or MCP call, or a header that overrides the method or the path.',
+  },
+  'approval-required': {
+    check: 'approval',
+    words:
+      'The request has no approval, or one of a kind that the site does not accept. The agent has to ask its owner.',
+  },
+  'approval-invalid': {
+    check: 'approval',
+    words: 'The approval is no valid token of this service.',
+  },
+  'approval-mismatch': {
+    check: 'approval',
+    words:
+      'The approval is for another agent, method, URL, content type or body, or the request has a header that overrides the method or the path.',
+  },
+  'approval-expired': {
+    check: 'approval',
+    words: 'The approval has expired. The agent has to ask its owner for another one.',
+  },
+  'approval-used': {
+    check: 'approval',
+    words: 'The approval was used before. It admits its request once.',
+  },
+  'approval-unchecked': {
+    check: 'approval',
+    words: 'It cannot be determined whether the approval was used before.',
   },
   'not-admitted': {
     check: 'status',

@@ -13,8 +13,8 @@ const FORM_LIMIT = 192 * 1024
 
 /** /console: a policy as text, what a gateway with it decides, and its configuration. The service stores nothing. */
 export async function consoleRoutes(app: App, context: PageRouteContext): Promise<void> {
-  const { findRoot, pages } = context
-  const read = { ...context.read, findRoot }
+  const { findRoot, verifyApproval, pages } = context
+  const read = { ...context.read, findRoot, verifyApproval }
   const headers = { ...pageHeaders(read.site.baseUrl), 'cache-control': 'no-store' }
   const gatewayPackage = libraryPackage('gateway', read.site.baseUrl)
   const show = async (request: FastifyRequest, reply: FastifyReply, form: ConsoleForm) => {

@@ -25,6 +25,7 @@ const EXAMPLES: PolicyInput = {
   minimumOwnerAgeSeconds: 604_800,
   identityMethods: ['eid'],
   delegation: { maxDepth: 1, maxSeconds: 600 },
+  approval: { maxAgeSeconds: 300 },
   requireProof: true,
   refusal: { status: 402, message: 'Sign the request.' },
   unreachable: 'stale',

@@ -1,17 +1,12 @@
 import type { RegistryClient } from '@countersign/gateway/internal'
-import {
-  agentKeySetUrl,
-  type ChainRoot,
-  CodedError,
-  type RootLookup,
-  readRoot,
-} from '@countersign/protocol'
+import { agentKeySetUrl, type ChainRoot, CodedError, readRoot } from '@countersign/protocol'
 import { agentObjectOf } from '../../agents/agent-object.ts'
 import type { AgentView } from '../../agents/agent-record.ts'
 import { withCurrentChannels } from '../../agents/current-channels.ts'
 import { findAgent, type PageReadDeps } from '../../agents/find-agent.ts'
 import { gradeAnswerOf } from '../../agents/grade.ts'
 import { lookupOf } from '../../agents/lookup.ts'
+import type { StatementVerifiers } from '../../agents/verification/verify-signed-request.ts'
 import type { SimulatedSigner } from './simulated-signer.ts'
 
 /** The service as a gateway sees it, without HTTP between them. */
@@ -23,10 +18,7 @@ export interface ReadModelRegistry extends RegistryClient {
 }
 
 /** What the console reads. */
-export interface ConsoleReadDeps extends PageReadDeps {
-  /** Verifies certificates by the service's own keys and status lists. */
-  readonly findRoot: RootLookup
-}
+export interface ConsoleReadDeps extends PageReadDeps, StatementVerifiers {}
 
 /** What of a simulated request the answers of the service depend on. */
 export interface RegistrySimulation {
@@ -73,9 +65,15 @@ export function readModelRegistry(
     verifyCertificate: (token) =>
       answer(async () => {
         const root = readRoot(token)
-        if (root === null) throw new CertificateRefusal('INVALID_TOKEN')
+        if (root === null) throw new TokenRefusal('INVALID_TOKEN')
         if (token !== simulated) await assertCurrent(read, token, root)
         return root
+      }),
+    verifyApproval: (token) =>
+      answer(async () => {
+        const claims = await read.verifyApproval(token)
+        if (typeof claims === 'string') throw new TokenRefusal('INVALID_TOKEN')
+        return claims
       }),
     agent: (did) =>
       answer(async () => ({
@@ -90,20 +88,20 @@ export function readModelRegistry(
 /** Errors of the service that gateways expect. */
 function isAnswer(error: unknown): boolean {
   if (error instanceof CodedError) return error.code === 'NOT_FOUND'
-  return error instanceof CertificateRefusal
+  return error instanceof TokenRefusal
 }
 
-/** As a Registry refuses certificates. */
-class CertificateRefusal extends Error {
+/** As a Registry refuses certificates and approvals. */
+class TokenRefusal extends Error {
   readonly code: 'INVALID_TOKEN' | 'CERTIFICATE_REVOKED'
 
-  constructor(code: CertificateRefusal['code']) {
-    super('simulated: the certificate does not count')
+  constructor(code: TokenRefusal['code']) {
+    super('simulated: the token does not count')
     this.code = code
   }
 }
 
-/** @throws CertificateRefusal; StorageFailure, CodedError UNAVAILABLE */
+/** @throws TokenRefusal; StorageFailure, CodedError UNAVAILABLE */
 async function assertCurrent(
   { site, findRoot }: ConsoleReadDeps,
   certificate: string,
@@ -116,6 +114,6 @@ async function assertCurrent(
     did,
     keyid,
   })
-  if (found === 'delegation-ended') throw new CertificateRefusal('CERTIFICATE_REVOKED')
-  if (typeof found === 'string') throw new CertificateRefusal('INVALID_TOKEN')
+  if (found === 'delegation-ended') throw new TokenRefusal('CERTIFICATE_REVOKED')
+  if (typeof found === 'string') throw new TokenRefusal('INVALID_TOKEN')
 }
