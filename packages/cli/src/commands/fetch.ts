@@ -3,6 +3,7 @@ import { Readable, type Writable } from 'node:stream'
 import { finished, pipeline } from 'node:stream/promises'
 import type { ReadableStream } from 'node:stream/web'
 import { EXIT } from '@countersign/protocol'
+import type { PendingApproval } from '@countersign/sdk'
 import {
   Failure,
   fetchSigned,
@@ -25,6 +26,10 @@ The signature is valid only for the site in the address. Redirects within that s
 redirects are refused (exit code 4). The address must be https; on loopback, http is allowed. If the site just started and
 asks to sign again later (503), the command waits for up to a minute and sends the request once more.
 
+Some sites require that the owner of the agent approves the request. With --approve, the command then prints the address of the
+page on which the owner decides, waits, and sends the request once more. The body must be JSON with its Content-Type:
+  $ countersign fetch https://shop.example/orders --approve -d '{"total":"129.00"}' -H 'Content-Type: application/json'
+
 The body of the response is written to standard output unchanged, even with --json, which applies to errors only. If the
 status is 400 or above, a line on standard error reports it, and the exit code is:
   0 below 400; 3 for 404 and 410; 5 for 429, 5xx or no response; 4 for every other 4xx`
@@ -35,6 +40,8 @@ interface FetchOptions extends RequestOptions {
   readonly output?: string
   readonly certificate?: true
   readonly chain?: string
+  readonly approve?: true
+  readonly approveMessage?: string
 }
 
 /** `countersign fetch <url>`: sends a signed request. */
@@ -53,6 +60,11 @@ export function fetchCommand(program: Command, cli: Invocation): void {
       '--certificate',
       'send the certificate and its status along, so that the site need not ask',
     )
+    .option(
+      '--approve',
+      'if the site requires an approval, ask the owner of the agent for it, and wait for the decision',
+    )
+    .option('--approve-message <text>', 'what to say to the owner; implies --approve')
     .addHelpText('after', HELP)
     .action((url: string, options: FetchOptions) => fetchSite(url, options, cli))
 }
@@ -75,11 +87,22 @@ async function senderOf(url: URL, options: FetchOptions, cli: Invocation) {
   if (chain !== undefined) {
     if (certificates)
       throw new Failure('USAGE', 'A chain contains the certificate. Leave out --certificate.')
+    if (approves(options))
+      throw new Failure('USAGE', 'A delegate cannot ask for an approval. Leave out --approve.')
     return (await delegateOf(cli, chain, { audiences })).agent
   }
   const { agent, did, status } = await ownAgent(cli, audiences, { certificates })
   if (status !== 'active') cli.warn(`${did} is ${STATUS_WORDS[status]}. Sites will refuse it.`)
-  return agent
+  if (!approves(options)) return agent
+  const { approveMessage: message } = options
+  const onPending = ({ approveUrl, expiresAt }: PendingApproval) =>
+    cli.log(`The owner has to approve this request until ${expiresAt}: ${approveUrl}`)
+  const approval = { message, onPending }
+  return { fetch: (request: Request) => agent.fetch(request, { approval }) }
+}
+
+function approves({ approve, approveMessage }: FetchOptions): boolean {
+  return approve !== undefined || approveMessage !== undefined
 }
 
 function exitCodeFor(status: number): number {
