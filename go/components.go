@@ -96,7 +96,7 @@ func singletonHeaders(idHeader string) []string {
 
 func agentHeaders(idHeader string) []string {
 	name := strings.ToLower(idHeader)
-	return []string{name, name + "-certificate", name + "-status"}
+	return []string{name, name + "-certificate", name + "-status", name + "-approval"}
 }
 
 // readComponents reads the components of an inner list in Signature-Input; an error for a repeated or unknown one, or one with

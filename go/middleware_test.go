@@ -309,6 +309,7 @@ func TestMistakesStopAGate(t *testing.T) {
 		`{"offline": {}}`:                                    "policy.offline is not supported by this package",
 		`{"trust": ["https://id.example"]}`:                  "policy.trust is not supported by this package",
 		`{"requireLogged": {"policy": ""}}`:                  "policy.requireLogged is not supported by this package",
+		`{"routes": [{"path": "/pay", "approval": {}}]}`:     "policy.routes[0].approval is not supported by this package",
 		`{"directories": [{"url": "https://bots.example"}]}`: "policy.directories is not supported by this package",
 		`{"routes": [{"path": "/caf%C3%A9"}]}`:               "policy.routes[0].path with letters beyond ASCII is not supported by this package",
 	} {

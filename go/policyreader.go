@@ -13,7 +13,7 @@ import (
 var (
 	ruleFields = []string{
 		"levels", "statuses", "minimumGrade", "minimumKeyAgeSeconds", "minimumOwnerAgeSeconds", "requireLogged", "identityMethods",
-		"allow", "deny", "delegation", "requireProof", "refusal", "unreachable", "maxStaleSeconds",
+		"allow", "deny", "delegation", "approval", "requireProof", "refusal", "unreachable", "maxStaleSeconds",
 	}
 	policyFields = append([]string{
 		"mode", "limit", "cacheSeconds", "preflight", "directories", "trust", "offline", "routes",
@@ -149,6 +149,10 @@ func (r *policyReader) rules(given *jsonObject, place string, defaults *policyRu
 	}
 	rules.allow = r.dids(given, place, "allow", defaults.allow)
 	rules.deny = r.dids(given, place, "deny", defaults.deny)
+	// Ignoring it would admit requests that nobody has approved.
+	if given.members["approval"] != nil {
+		r.mistake("%s.approval is not supported by this package", place)
+	}
 	if given.has("delegation") {
 		rules.delegation = r.delegation(given.members["delegation"], place+".delegation")
 	}

@@ -6,6 +6,7 @@
 
 from ._http import RawRequest, SignatureAgent
 from .agent import Agent, Answer
+from .approvals import ApprovalPolicy, RequestApproval
 from .certificates import (
     VerifiedCertificate,
     VerifiedStaple,
@@ -34,6 +35,7 @@ __all__ = [
     "AgentObject",
     "AgentSignIn",
     "Answer",
+    "ApprovalPolicy",
     "Card",
     "ChallengeStore",
     "CountersignError",
@@ -50,6 +52,7 @@ __all__ = [
     "NonceStore",
     "RawRequest",
     "Registry",
+    "RequestApproval",
     "RequestVerifier",
     "SessionClaims",
     "SignatureAgent",

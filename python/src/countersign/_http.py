@@ -173,7 +173,7 @@ def singleton_headers(id_header: str) -> List[str]:
 
 def _agent_headers(id_header: str) -> List[str]:
     name = id_header.lower()
-    return [name, f"{name}-certificate", f"{name}-status"]
+    return [name, f"{name}-certificate", f"{name}-status", f"{name}-approval"]
 
 
 def read_components(member: InnerList) -> List[Component]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any, NoReturn, Union
+from typing import Any, Callable, Dict, List, NoReturn, Optional, Tuple, Union
 
 # Parsers differ in how deep they read, so nothing that is verified is nested deeper.
 _MAX_DEPTH = 32
@@ -11,13 +11,16 @@ _MAX_DEPTH = 32
 _EXACT_DIGITS = 16
 
 
-def parse_json(data: bytes) -> Any:
+def parse_json(
+    data: bytes, object_of: Optional[Callable[[List[Tuple[str, Any]]], Dict[str, Any]]] = None
+) -> Any:
     """Parses JSON (RFC 8259) in UTF-8, without a byte order mark.
 
+    :param object_of: makes an object of its members; by default the last of repeated ones counts
     :raises ValueError: if it is none, or nested deeper than 32 levels
     """
     try:
-        value = json.loads(data.decode("utf-8"), parse_constant=_refuse_constant, parse_int=_number)
+        value = json.loads(data.decode("utf-8"), parse_constant=_refuse_constant, parse_int=_number, object_pairs_hook=object_of)
     except RecursionError:
         raise ValueError("too deep") from None
     if _is_deeper_than(value, _MAX_DEPTH):

@@ -88,11 +88,11 @@ def assert_signed(jws: Jws, typ: str, what: str, keys: Keys, now: float) -> None
         refuse(what, "has expired.")
     if "nbf" in jws.payload and not (is_number(start) and start <= now + CLOCK_SKEW):
         refuse(what, "is not valid yet.")
-    if not _is_signed_by(key, jws.signing_input, jws.signature):
+    if not is_signed_by(key, jws.signing_input, jws.signature):
         refuse(what, "has a signature that does not verify.")
 
 
-def _is_signed_by(jwk: Mapping[str, Any], message: bytes, signature: bytes) -> bool:
+def is_signed_by(jwk: Mapping[str, Any], message: bytes, signature: bytes) -> bool:
     x = base64url_bytes(jwk["x"])
     if jwk["kty"] == "OKP":
         return is_signature(x, message, signature)

@@ -106,7 +106,7 @@ def is_within_limits(limits: DelegationLimits, method: str, origin: str, path: s
     """
     if origin not in limits.origins:
         return False
-    if (limits.methods is not None or limits.paths is not None) and _has_override(fields):
+    if (limits.methods is not None or limits.paths is not None) and has_override(fields):
         return False
     if limits.methods is not None and method not in limits.methods:
         return False
@@ -116,8 +116,9 @@ def is_within_limits(limits: DelegationLimits, method: str, origin: str, path: s
     return limits.mcp is None or _mcp_call_of(fields) in limits.mcp
 
 
-def _has_override(fields: HeaderFields) -> bool:
-    """Whichever character is in place of a hyphen: servers map ``X_HTTP_Method`` to the same variable."""
+def has_override(fields: HeaderFields) -> bool:
+    """Whether a header overrides the method or the path, whichever character is in place of a hyphen: servers map ``X_HTTP_Method``
+    to the same variable."""
     return any(name.startswith("x") and re.sub("[^a-z0-9]", "-", name) in _OVERRIDES for name in fields)
 
 

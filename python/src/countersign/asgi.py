@@ -54,6 +54,8 @@ class AsgiGateway:
             body, receive = await _read_body(receive, MAX_BODY_BYTES)
             if body is not None:
                 decision = gate.check_body(decision, request, body)
+        if decision.pending_approval is not None:
+            decision = await loop.run_in_executor(None, gate.use_approval, decision, request)
         denial = gate.denial(decision, request)
         if denial is not None:
             await _refuse(scope, receive, send, denial)

@@ -6,9 +6,10 @@ import math
 import re
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import List, Optional, Sequence, Tuple
+from typing import List, Optional, Sequence, Tuple, Union
 
 from ._chains import accepts_chain
+from .approvals import FoundApproval, RequestApproval, approval_fault
 from .delegation import Delegation
 from .policy import Rules
 from .verification import SignatureResult
@@ -50,6 +51,8 @@ class Caller:
     :ivar url: of a directory
     :ivar key_sequence: of a session: the number of the key with which the agent signed in
     :ivar delegation: the proven chain of a delegate of this agent; ``None`` for the agent itself
+    :ivar approval: of a signed request for which a rule requires one: what was found, or why it does not count
+    :ivar now: when it was read, in Unix seconds
     """
 
     kind: str
@@ -59,6 +62,8 @@ class Caller:
     key_sequence: Optional[int] = None
     url: Optional[str] = None
     delegation: Optional[Delegation] = None
+    approval: Union[FoundApproval, str, None] = None
+    now: float = 0
 
 
 @dataclass(frozen=True)
@@ -110,6 +115,8 @@ class Decision:
     :ivar status_age_seconds: how old the status is at most
     :ivar directory: the directory of the policy whose key signed the request. Such a caller is no agent of the service
     :ivar delegation: the delegate of the agent that signed the request; ``None`` if the agent itself did, or nobody has proved anything
+    :ivar approval: the approval of the request, if a rule requires one and ``action`` is not ``deny``. It was used up, except in shadow mode
+    :ivar pending_approval: one that :meth:`Gate.use_approval` has to use up before the request is passed on
     """
 
     action: str
@@ -130,6 +137,8 @@ class Decision:
     signature: Optional[SignatureResult] = None
     directory: Optional[str] = None
     delegation: Optional[Delegate] = None
+    approval: Optional[RequestApproval] = None
+    pending_approval: Optional[FoundApproval] = None
 
     @property
     def proof_of_possession(self) -> bool:
@@ -188,7 +197,7 @@ def decide(rules: Rules, header: str, caller: Caller, result: Optional[LookupRes
     """Evaluates the rules.
 
     The order: identification, deny list, delegation, reachability of the service, existence of the agent, status, proof of possession,
-    age of the key, allow list, grade, level.
+    age of the key, approval, allow list, grade, level.
 
     :param header: the name of the identification header, for messages
     :param result: ``None`` if the request names no agent
@@ -197,7 +206,7 @@ def decide(rules: Rules, header: str, caller: Caller, result: Optional[LookupRes
         return _by_level(rules, "none", 401, [_no_identification(header)])
     if caller.kind == "signature-invalid":
         fixed = caller.status == 400
-        refusal = refusal_of(400) if fixed else _custom_refusal(rules, caller.status)
+        refusal = refusal_of(400) if fixed else custom_refusal(rules, caller.status)
         return _deny(refusal, [Reason("signature-invalid", "The signature of the request is not valid.")])
     if caller.kind == "directory":
         message = (
@@ -206,10 +215,10 @@ def decide(rules: Rules, header: str, caller: Caller, result: Optional[LookupRes
         return _by_level(rules, "directory", 403, [Reason("directory-signed", message)])
     if caller.kind == "session-ended":
         message = "The session has ended because the agent has changed its key. Sign in again."
-        return _deny(_custom_refusal(rules, 401), [Reason("session-ended", message)])
+        return _deny(custom_refusal(rules, 401), [Reason("session-ended", message)])
     if caller.kind in _CHAIN_MESSAGES:
         status, message = _CHAIN_MESSAGES[caller.kind]
-        return _deny(_custom_refusal(rules, status), [Reason(caller.kind, message)])
+        return _deny(custom_refusal(rules, status), [Reason(caller.kind, message)])
     if caller.kind == "conflict":
         message = f"The {header} header, the session and the signature must name the same agent."
         return _by_level(rules, "unknown", 401, [Reason("identification-conflict", message)])
@@ -217,16 +226,15 @@ def decide(rules: Rules, header: str, caller: Caller, result: Optional[LookupRes
         message = f"The {header} header must be one DID, or its last 24 characters."
         return _by_level(rules, "unknown", 401, [Reason("identification-unreadable", message)])
     proof = _proof_reason(caller.proof, header)
-    proven = caller.proof != "none"
     if caller.did in rules.deny:
         reasons = [Reason("deny-list", "This agent is on the deny list."), proof]
-        return _deny(_custom_refusal(rules, 403), reasons)
+        return _deny(custom_refusal(rules, 403), reasons)
     chain, accepted = caller.delegation, rules.delegation
     if chain is not None and (accepted is None or not accepts_chain(accepted, chain.hops)):
         status, message = _CHAIN_MESSAGES["delegation-refused"]
-        return _deny(_custom_refusal(rules, status), [Reason("delegation-refused", message), proof])
+        return _deny(custom_refusal(rules, status), [Reason("delegation-refused", message), proof])
     if result is not None and result.answered:
-        return _decide_for_agent(rules, proven, result.agent, [proof])
+        return _decide_for_agent(rules, header, caller, result.agent, [proof])
     age = None if result is None else result.age_seconds
     if rules.unreachable == "stale" and age is not None and age <= rules.max_stale_seconds:
         seconds = math.floor(age) + (age - math.floor(age) >= 0.5)
@@ -236,7 +244,7 @@ def decide(rules: Rules, header: str, caller: Caller, result: Optional[LookupRes
         )
         reasons = [Reason("answer-stale", message), proof]
         agent = None if result is None else result.agent
-        return replace(_decide_for_agent(rules, proven, agent, reasons), stale_seconds=seconds)
+        return replace(_decide_for_agent(rules, header, caller, agent, reasons), stale_seconds=seconds)
     message = "The identity service is not reachable at the moment. Try again later."
     return _unreachable(rules, [Reason("service-unreachable", message), proof])
 
@@ -264,12 +272,18 @@ def refusal_of(status: int, retry_after_seconds: Optional[int] = None) -> Refusa
 def rate_limited(decision: Decision, seconds: int) -> Decision:
     """Turns a decision into a refusal with status 429."""
     reason = Reason("over-limit", f"Too many requests. Try again in {seconds} seconds.")
+    return refused_by(decision, reason, refusal_of(429, seconds))
+
+
+def refused_by(decision: Decision, reason: Reason, refusal: Refusal) -> Decision:
+    """Turns a decision into a refusal for a further reason."""
     return replace(
         decision,
         action="deny",
         admitted=decision.mode == "shadow",
         reasons=(reason, *decision.reasons),
-        refusal=refusal_of(429, seconds),
+        refusal=refusal,
+        pending_approval=None,
     )
 
 
@@ -355,19 +369,25 @@ def _delegate_of(delegation: Optional[Delegation]) -> Optional[Delegate]:
 
 
 def _decide_for_agent(
-    rules: Rules, proven: bool, agent: Optional[AgentData], more: List[Reason]
+    rules: Rules, header: str, caller: Caller, agent: Optional[AgentData], more: List[Reason]
 ) -> Verdict:
     if agent is None:
         unknown = Reason("agent-unknown", "The service has no such agent.")
         return _by_level(rules, "unknown", 403, [unknown, *more])
 
     def refuse(status: int, code: str, message: str) -> Verdict:
-        verdict = _deny(_custom_refusal(rules, status), [Reason(code, message), *more])
+        verdict = _deny(custom_refusal(rules, status), [Reason(code, message), *more])
         return replace(verdict, agent=agent)
 
     if agent.status not in rules.statuses:
         return refuse(403, "status-refused", f"The certificate of this agent is {agent.status}.")
-    if rules.require_proof and not proven:
+    if rules.approval is not None and caller.proof != "signature":
+        return refuse(
+            401,
+            "proof-required",
+            "This request needs a signature by the agent’s key: neither a header nor a session is enough. Sign the request.",
+        )
+    if rules.require_proof and caller.proof == "none":
         return refuse(
             401,
             "proof-required",
@@ -387,6 +407,13 @@ def _decide_for_agent(
                 f"This agent was transferred to its owner {owner_age} seconds ago. This site requires {minimum_age}."
             )
             return refuse(403, "owner-too-new", message)
+    fault = _approval_fault(rules, caller)
+    if fault == "directory-unavailable":
+        message = "The identity service is not reachable at the moment. Try again later."
+        refused = _deny(refusal_of(503, 5), [Reason("service-unreachable", message), *more])
+        return replace(refused, agent=agent)
+    if fault is not None:
+        return refuse(403, fault, approval_message(fault, header))
     if agent.did in rules.allow:
         reasons = (Reason("allow-list", "This agent is on the allow list."), *more)
         return Verdict("allow", reasons, agent=agent)
@@ -398,6 +425,30 @@ def _decide_for_agent(
         return refuse(403, "grade-too-low", f"The grade of this agent is {agent.grade}. {wanted}")
     level, why = _level_of(rules, agent)
     return replace(_by_level(rules, level, 403, [why, *more]), agent=agent)
+
+
+def _approval_fault(rules: Rules, caller: Caller) -> Optional[str]:
+    """Why the approval of a signed request does not count by these rules (docs/approvals.md, steps b to e)."""
+    if rules.approval is None:
+        return None
+    if not isinstance(caller.approval, FoundApproval):
+        return caller.approval or "approval-required"
+    return approval_fault(caller.approval.approval, rules.approval, caller.now)
+
+
+def approval_message(code: str, header: str) -> str:
+    """:param header: the name of the identification header"""
+    return _APPROVAL_MESSAGES[code].format(header=f"{header}-Approval")
+
+
+_APPROVAL_MESSAGES = {
+    "approval-required": "The owner of the agent has to approve this request, in a way that this site accepts. "
+    "Ask for an approval, and send its token in {header}.",
+    "approval-invalid": "The approval in the request is no valid token of the agent’s service.",
+    "approval-mismatch": "The approval is for another request or agent, or this site could not compare the body. "
+    "Send exactly the request that was approved.",
+    "approval-expired": "The approval has expired, or is older than this site accepts. Ask for another one.",
+}
 
 
 def _level_of(rules: Rules, agent: AgentData) -> Tuple[str, Reason]:
@@ -413,14 +464,17 @@ def _level_of(rules: Rules, agent: AgentData) -> Tuple[str, Reason]:
 
 
 def _by_level(rules: Rules, level: str, status: int, reasons: List[Reason]) -> Verdict:
-    action = rules.levels[level]
+    # Only agents have owners who approve.
+    is_agent = level in ("verified", "unverified")
+    action = rules.levels[level] if rules.approval is None or is_agent else "deny"
     if action == "deny":
-        return replace(_deny(_custom_refusal(rules, status), reasons), level=level)
+        return replace(_deny(custom_refusal(rules, status), reasons), level=level)
     return Verdict(action, tuple(reasons), level=level)
 
 
 def _unreachable(rules: Rules, reasons: List[Reason]) -> Verdict:
-    if rules.unreachable in ("flag", "allow"):
+    # Nothing replaces an approval: with it, the status of the agent has to be known.
+    if rules.approval is None and rules.unreachable in ("flag", "allow"):
         return Verdict(rules.unreachable, tuple(reasons))
     return _deny(refusal_of(503, 5), reasons)
 
@@ -429,7 +483,8 @@ def _deny(refusal: Refusal, reasons: List[Reason]) -> Verdict:
     return Verdict("deny", tuple(reasons), refusal=refusal)
 
 
-def _custom_refusal(rules: Rules, status: int) -> Refusal:
+def custom_refusal(rules: Rules, status: int) -> Refusal:
+    """A refusal with the status and message that the rules set."""
     chosen = rules.refusal_status or status
     return Refusal(chosen, _CODES[chosen], rules.refusal_message)
 

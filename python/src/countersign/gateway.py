@@ -18,6 +18,7 @@ from ._http import (
     HeaderFields,
     RawRequest,
     SignatureAgent,
+    SignedParts,
     field_value,
     header_fields,
     is_safe_method,
@@ -29,6 +30,7 @@ from ._roots import certificate_status, key_sequence_of
 from ._structured_fields import StructuredFieldError
 from ._token_buckets import TokenBuckets, address_key
 from ._urls import is_canonical_path, is_origin
+from .approvals import FoundApproval, find_approval, is_body_compared, record_approval
 from .decision import (
     AgentData,
     Caller,
@@ -37,9 +39,13 @@ from .decision import (
     Reason,
     Verdict,
     decide,
+    approval_message,
+    custom_refusal,
     decision_of,
     failure_verdict,
     rate_limited,
+    refusal_of,
+    refused_by,
     strictest,
     with_unverified_signature,
 )
@@ -50,6 +56,7 @@ from .policy import Policy, PolicyError, Rules, read_policy
 from .registry import Registry
 from .sessions import AgentSignIn, Response, refusal
 from .verification import RequestVerifier, SignatureResult, SignatureRules, SigningKey
+from .verify_request import approval_verifier
 
 #: At most this much of a body is buffered to compare its digest: 10 MiB.
 MAX_BODY_BYTES = 10 * 1024 * 1024
@@ -173,6 +180,36 @@ class Gate:
         refused = self._evaluate(self.policy.rules_for(request.method, request.target), caller, None, None)
         return replace(refused, signature=failed)
 
+    def use_approval(self, decision: Decision, request: RawRequest) -> Decision:
+        """Uses up the approval of a request that everything else admits. Call it last, after :meth:`check_body`."""
+        found, signature = decision.pending_approval, decision.signature
+        if found is None:
+            return decision
+        if decision.action == "deny" or signature is None:
+            return replace(decision, pending_approval=None)
+        rules = [each for each in self.policy.rules_for(request.method, request.target) if each.approval is not None]
+        refused = custom_refusal(rules[0], 403)
+        compares = any(each.approval and not each.approval.body_checked_by_application for each in rules)
+        if compares and not is_body_compared(found, signature.digest, False):
+            message = approval_message("approval-mismatch", self.naming.id_header)
+            return refused_by(decision, Reason("approval-mismatch", message), refused)
+        approved = replace(decision, approval=found.approval, pending_approval=None)
+        if decision.mode == "shadow":
+            return approved
+        outcome = record_approval(found, self._nonces)
+        if outcome == "fresh":
+            return approved
+        if outcome == "used":
+            message = (
+                f"The approval {found.approval.id} was used before. Ask this site for the result of that request "
+                "before you ask for another approval."
+            )
+            return refused_by(decision, Reason("approval-used", message), refused)
+        if outcome == "share-exceeded":
+            return replace(rate_limited(decision, _SHARE_RETRY_SECONDS), pending_approval=None)
+        message = "This site cannot tell whether the approval was used before, and never will. Ask for another one."
+        return refused_by(decision, Reason("approval-unchecked", message), refusal_of(503))
+
     def needs_body(self, decision: Decision) -> bool:
         """Whether the body has to be compared before the request is passed on. HTTP/2 requests can have content without a
         header that says so, so a signed request has to be read even if none is announced."""
@@ -199,6 +236,10 @@ class Gate:
             "Content-Digest": signature.content_digest if signature is not None and is_signed else None,
             "Directory": decision.directory,
             "Delegate": None if decision.delegation is None else decision.delegation.keyid,
+            # In shadow mode, nothing is used up: it may have been used before.
+            "Approval": None
+            if decision.approval is None or decision.mode == "shadow"
+            else decision.approval.id,
         }
         return [
             (self.naming.forwarded_header(name), value)
@@ -217,6 +258,8 @@ class Gate:
     ) -> Optional[Tuple[int, List[Tuple[str, str]], bytes]]:
         """The response to a refused request: status, headers, body. ``None`` if the request is admitted."""
         refusal = decision.refusal
+        if decision.pending_approval is not None:
+            raise RuntimeError("use_approval was not called")
         if decision.admitted or refusal is None:
             return None
         hidden = refusal.status == 404
@@ -270,6 +313,12 @@ class Gate:
             mistakes += [
                 f"{each}.requireProof needs `audiences` or `sessions`: without them, nobody can prove anything"
                 for each in places
+            ]
+        if not self.audiences:
+            places = ["policy"] if self.policy.rules.approval is not None else []
+            places += [f"policy.routes[{i}]" for i, each in enumerate(self.policy.routes) if each.rules.approval]
+            mistakes += [
+                f"{each}.approval requires `audiences`: without them, no signature is accepted" for each in places
             ]
         if not self.audiences and self.policy.directories:
             mistakes.append(
@@ -377,11 +426,22 @@ class Gate:
             directory = directories.find(agent)
             return None if directory is None else directory.rules
 
+        needs_approval = any(each.approval is not None for each in rules)
+        carried: List[Union[FoundApproval, str]] = []
+
+        def examine(received: SignedParts, digest: Optional[str], did: Optional[str]) -> None:
+            if needs_approval and did is not None:
+                verify = approval_verifier(self.registry, self._issuer, self._wall_clock)
+                carried.append(find_approval(received, digest, did, self.naming, verify))
+
         def signer_of(
             did: Optional[str], agent: Optional[SignatureAgent], delegation: Optional[Delegation]
         ) -> Caller:
             if did is not None:
-                return Caller("named", did, "signature", delegation=delegation)
+                approval = carried[0] if carried else None
+                return Caller(
+                    "named", did, "signature", delegation=delegation, approval=approval, now=self._wall_clock()
+                )
             directory = None if agent is None else directories.find(agent)
             return Caller("directory", url=None if directory is None else directory.url)
 
@@ -403,6 +463,7 @@ class Gate:
             delegation=_EVERY_CHAIN,
             find_root=find_root,
             proven=self._proven_chains,
+            examine=examine,
         )
         result = verifier.verify(request)
         if result.verdict == "verified" or result.reason == "not-admitted":
@@ -417,7 +478,10 @@ class Gate:
                 decision = self._evaluate(rules, signer, lookup, source)
             if result.reason == "not-admitted" and decision.reasons[0].code == "delegation-refused":
                 result = replace(result, reason="delegation-refused")
-            return self._limited(replace(decision, signature=result), address)
+            limited = self._limited(replace(decision, signature=result), address)
+            if not carried or limited.action == "deny" or isinstance(carried[0], str):
+                return limited
+            return replace(limited, pending_approval=carried[0])
         if result.verdict == "unverified":
             retry_after = nonces.retry_after_seconds()
             return self._decide_unverified(request, rules, address, session, result, retry_after)
@@ -540,6 +604,8 @@ def _refused_caller(result: SignatureResult) -> Caller:
 
 #: Reasons whose refusal asks for a signature, besides status 401.
 _ASK_FOR_SIGNATURE = ("proof-required", "replay-unchecked")
+#: For an agent that has used up its share of the store, in seconds: its approvals end within the hour.
+_SHARE_RETRY_SECONDS = 60
 #: For a store that does not say when to try again, in seconds.
 _STORE_RETRY_SECONDS = 5
 

@@ -23,18 +23,18 @@ _LOADED_AT = time.monotonic()
 
 @dataclass(frozen=True)
 class UsedNonce:
-    """A nonce of a verified request.
+    """A nonce of a verified request, or an approval that a request uses up.
 
-    :param keyid: the JWK thumbprint of the key
-    :param nonce: as it was signed: 22 to 128 characters of base64url; of a key in a directory with the profile ``wba`` any base64, at most 1,026
-    :param hash: SHA-256 of key and nonce: base64url, 43 characters
-    :param created_at: when the signature was made, in Unix seconds, by the signer's clock: up to 30 seconds ahead
+    :param keyid: what takes the share of the store: the JWK thumbprint of the key, for approvals the agent's DID
+    :param nonce: ``None`` for approvals; as it was signed: 22 to 128 characters of base64url; of a key in a directory with the profile ``wba`` any base64, at most 1,026
+    :param hash: what may occur once: SHA-256 of key and nonce, or of the approval: base64url, 43 characters
+    :param created_at: when the signature was made, by the signer's clock up to 30 seconds ahead, or the approval decided; in Unix seconds
     :param expires_at: until when to remember it, in Unix seconds: while the signature could be accepted, at most 330 seconds after it
-        was made
+        was made, an approval 3,630
     """
 
     keyid: str
-    nonce: str
+    nonce: Optional[str]
     hash: str
     created_at: int
     expires_at: int
@@ -101,7 +101,7 @@ class MemoryNonceStore:
             self._used[nonce.keyid] = self._used.get(nonce.keyid, 0) + 1
             self._by_second.setdefault(nonce.expires_at, []).append((nonce.hash, nonce.keyid))
             # Nobody could know the boot id before the start, whatever the clocks say.
-            is_since = nonce.nonce.startswith(self._boot_id) or nonce.created_at >= self._blind_until()
+            is_since = (nonce.nonce or "").startswith(self._boot_id) or nonce.created_at >= self._blind_until()
             return "fresh" if is_since else "unchecked"
 
     def challenge(self) -> Optional[str]:

@@ -9,6 +9,7 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from ._naming import Naming
 from ._paths import comparable_path
+from .approvals import METHODS, ApprovalPolicy
 from .delegation import MAX_DELEGATION_SECONDS, MAX_HOPS, DelegationPolicy
 from .directories import Directory, directory_url
 from .verification import MAX_DIRECTORY_LIFETIME
@@ -43,6 +44,7 @@ class Rules:
     allow: Tuple[str, ...] = ()
     deny: Tuple[str, ...] = ()
     delegation: Optional[DelegationPolicy] = None
+    approval: Optional[ApprovalPolicy] = None
     require_proof: bool = False
     refusal_status: Optional[int] = None
     refusal_message: Optional[str] = None
@@ -138,6 +140,7 @@ class _Reader:
         "allow",
         "deny",
         "delegation",
+        "approval",
         "requireProof",
         "refusal",
         "unreachable",
@@ -254,6 +257,9 @@ class _Reader:
         delegation = defaults.delegation
         if "delegation" in given:
             delegation = self._delegation(given["delegation"], f"{place}.delegation")
+        approval = defaults.approval
+        if "approval" in given:
+            approval = self._approval(given["approval"], f"{place}.approval")
         require_proof = self._boolean(given, place, "requireProof", defaults.require_proof)
         refusal = defaults.refusal_status, defaults.refusal_message
         if "refusal" in given:
@@ -269,6 +275,7 @@ class _Reader:
             allow=allow,
             deny=deny,
             delegation=delegation,
+            approval=approval,
             require_proof=require_proof,
             refusal_status=refusal[0],
             refusal_message=refusal[1],
@@ -306,6 +313,18 @@ class _Reader:
         max_depth = self._integer(given, place, "maxDepth", MAX_HOPS, 1)
         max_seconds = self._integer(given, place, "maxSeconds", MAX_DELEGATION_SECONDS, 3_600)
         return DelegationPolicy(max_depth, max_seconds, self._boolean(given, place, "mcp", False))
+
+    def _approval(self, value: Any, place: str) -> Optional[ApprovalPolicy]:
+        if value is None:
+            return None
+        given = self._record(value, place, ("maxAgeSeconds", "by", "bodyCheckedByApplication"))
+        max_age = self._integer(given, place, "maxAgeSeconds", 3_600, 600, 60)
+        by: Tuple[str, ...] = ("passkey",)
+        if "by" in given:
+            each = "`passkey` or `mandate`"
+            by = self._list(given["by"], f"{place}.by", f"a list of {each}", each, lambda one: one in METHODS, 1)
+        checked = self._boolean(given, place, "bodyCheckedByApplication", False)
+        return ApprovalPolicy(max_age, by, checked)
 
     def _refusal(self, value: Any, place: str) -> Tuple[Optional[int], Optional[str]]:
         if value is None:
@@ -358,12 +377,14 @@ class _Reader:
         self.mistakes.append(f"{place}.{name} must be a number from {least} to {most}")
         return default
 
-    def _integer(self, given: Mapping[str, Any], place: str, name: str, most: int, default: int) -> int:
+    def _integer(
+        self, given: Mapping[str, Any], place: str, name: str, most: int, default: int, least: int = 1
+    ) -> int:
         value = given.get(name, default)
         # In JSON, `1.0` is an integer too.
-        if _is_number(value) and 1 <= value <= most and value == int(value):
+        if _is_number(value) and least <= value <= most and value == int(value):
             return int(value)
-        self.mistakes.append(f"{place}.{name} must be an integer from 1 to {most}")
+        self.mistakes.append(f"{place}.{name} must be an integer from {least} to {most}")
         return default
 
     def _list(

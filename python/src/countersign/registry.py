@@ -17,6 +17,7 @@ from ._issuer_data import IssuerData
 from ._jws import parse_jws
 from ._naming import Naming
 from ._urls import is_origin
+from .approvals import read_approval
 from .certificates import VerifiedCertificate, _with_status, verify_with_keys
 from .errors import CountersignError
 from .results import AgentKeys, AgentObject, Card, Grade, Lookup, Verification
@@ -115,6 +116,16 @@ class Registry:
         certificate = verify_with_keys(token, origin, keys, now())
         uri = certificate.status_list[0]
         return _with_status(certificate, self._issuer_data.status_list(origin, uri, max_age_seconds, now()))
+
+    def verify_approval(
+        self, token: str, issuer: Optional[str] = None, now: Callable[[], float] = time.time
+    ) -> Mapping[str, Any]:
+        """The claims of an approval by the owner of an agent of this service. It may have expired: ``verify_request`` compares all of it
+        with the request.
+
+        :raises CountersignError: ``INVALID_TOKEN``; ``ISSUER_UNAVAILABLE``
+        """
+        return read_approval(token, self.naming, issuer or self.service, self._issuer_data.keys, now())
 
     def verify(
         self, public_key: str, challenge: str, signature: str, did: Optional[str] = None

@@ -53,6 +53,7 @@ from ._structured_fields import (
     serialize_member,
 )
 from ._urls import is_loopback, is_origin, parse_url
+from .approvals import RequestApproval
 from .delegation import Delegation, DelegationLimits, DelegationPolicy, DelegationRoot
 from .nonces import NonceStore, UsedNonce
 
@@ -107,12 +108,18 @@ _MEANINGS = {
     "suspended": ("invalid", 403),
     "revoked": ("invalid", 403),
     "delegation-limit": ("invalid", 403),
+    "approval-required": ("invalid", 403),
+    "approval-invalid": ("invalid", 403),
+    "approval-mismatch": ("invalid", 403),
+    "approval-expired": ("invalid", 403),
     "not-admitted": ("invalid", 403),
     "nonce": ("invalid", 401),
     "replay": ("invalid", 401),
     "too-many-requests": ("unverified", 429),
     "replay-unchecked": ("unverified", 503),
     "digest": ("invalid", 401),
+    "approval-used": ("invalid", 403),
+    "approval-unchecked": ("invalid", 503),
 }
 
 
@@ -154,6 +161,10 @@ KeyLookup = Callable[[SignatureAgent, str], Union[SigningKey, str]]
 RootLookup = Callable[[DelegationRoot], Union[SigningKey, str]]
 
 
+#: Looks at a request whose signer is proven, besides its signature.
+Examine = Callable[[SignedParts, Optional[str], Optional[str]], Optional[str]]
+
+
 @dataclass(frozen=True)
 class SignatureResult:
     """The result of verifying the signature of a request.
@@ -170,6 +181,7 @@ class SignatureResult:
     :ivar content_digest: the covered field, to compare where the body is visible
     :ivar delegation: the chain of delegations with which the request was sent, then ``did`` is the agent and ``keyid`` the delegate's key;
         ``None`` without one
+    :ivar approval: with ``verified`` the approval of the request, if one is required
     """
 
     verdict: str = "unverified"
@@ -183,6 +195,7 @@ class SignatureResult:
     digest: str = "unchecked"
     content_digest: Optional[str] = None
     delegation: Optional[Delegation] = None
+    approval: Optional[RequestApproval] = None
 
 
 @dataclass(frozen=True)
@@ -227,6 +240,8 @@ class RequestVerifier:
     :param delegation: which chains of delegations are accepted; ``None``: none
     :param find_root: verifies the certificate at the root of a chain
     :param proven: chains that were verified; shared by verifiers that live shorter
+    :param examine: asked before ``admit`` with the request, the covered ``Content-Digest`` and the DID of the signer; returns a reason to
+        refuse the request, or ``None``
     :raises ValueError: if an audience is not an origin, or ``delegation`` comes without ``find_root``
     """
 
@@ -243,6 +258,7 @@ class RequestVerifier:
         delegation: Optional[DelegationPolicy] = None,
         find_root: Optional[RootLookup] = None,
         proven: Optional[ProvenChains] = None,
+        examine: Optional[Examine] = None,
     ) -> None:
         for each in audiences:
             if not is_origin(each):
@@ -261,6 +277,7 @@ class RequestVerifier:
         self._delegation = delegation
         self._find_root = find_root
         self._proven = proven or ProvenChains()
+        self._examine = examine
 
     def verify(self, request: RawRequest) -> SignatureResult:
         """Verifies the signature of a request. Never raises for what a request contains."""
@@ -268,58 +285,58 @@ class RequestVerifier:
         known = SignatureResult()
         read = _read_signature(fields, singleton_headers(self._naming.id_header))
         if isinstance(read, str):
-            return _refused(read, known)
+            return refused(read, known)
         known = replace(known, keyid=read.keyid, signature_agent=read.agent)
         received = self._receive(request, fields)
         if isinstance(received, str):
-            return _refused(received, known)
+            return refused(received, known)
         # Whose key it is decides on the rules, not what the signature covers.
         rules = self._rules_of(read.agent) or _AGENT_RULES
         known = replace(known, profile=rules.profile)
         fault = None if self._covers_enough(rules, received, read) else "components"
         fault = fault or _times_fault(rules, read, self._now()) or self._test_key_fault(read.keyid)
         if fault is not None:
-            return _refused(fault, known)
+            return refused(fault, known)
         certificate = field_value(fields, f"{self._naming.id_header.lower()}-certificate")
         checked = _Checked(request, received, read, rules)
         if certificate is not None and is_chain(certificate):
             return self._verify_delegated(checked, certificate, known)
         key = self._find_key(read.agent, read.keyid)
         if isinstance(key, str):
-            return _refused(key, known)
+            return refused(key, known)
         return self._verify_by(checked, key, read.keyid, None, known)
 
     def _verify_delegated(self, checked: _Checked, text: str, known: SignatureResult) -> SignatureResult:
         """Instead of the lookup of a key: the steps a to l of a chain (docs/delegation.md)."""
         policy, find_root = self._delegation, self._find_root
         if policy is None or find_root is None:
-            return _refused("delegation-refused", replace(known, delegation=delegation_of(())))
+            return refused("delegation-refused", replace(known, delegation=delegation_of(())))
         chain = self._proven.get(text) or read_chain(text)
 
-        def refused(reason: str, fault: Optional[str] = None) -> SignatureResult:
-            return _refused(reason, replace(known, delegation=delegation_of(chain.hops, fault)))
+        def refuse(reason: str, fault: Optional[str] = None) -> SignatureResult:
+            return refused(reason, replace(known, delegation=delegation_of(chain.hops, fault)))
 
         if isinstance(chain, UnreadableChain):
-            return refused("delegation-invalid", "format")
+            return refuse("delegation-invalid", "format")
         root, now = chain.root, self._now()
         if any(self._test_key_fault(each) for each in (root.keyid, *(hop.keyid for hop in chain.hops))):
-            return refused("test-key")
+            return refuse("test-key")
         fault = chain_fault(chain, checked.read.keyid, now)
         if fault is not None:
-            return refused("delegation-invalid", fault)
+            return refuse("delegation-invalid", fault)
         refusal = chain_refusal(chain, policy, now)
         if refusal is not None:
-            return refused(refusal)
+            return refuse(refusal)
         agent = checked.read.agent
         found = find_root(DelegationRoot(agent, root.certificate, root.did, root.keyid))
         if isinstance(found, str):
-            return refused(found, "root" if found == "delegation-invalid" else None)
+            return refuse(found, "root" if found == "delegation-invalid" else None)
         # Whoever looks it up has compared them. A key that is not the one in the certificate proves nothing of the chain.
         if found.did != root.did or found.public_key != root.public_key:
-            return refused("delegation-invalid", "root")
+            return refuse("delegation-invalid", "root")
         if chain.unproven is not None:
             if not _is_signed_chain(chain):
-                return refused("delegation-invalid", "signature")
+                return refuse("delegation-invalid", "signature")
             self._proven.add(text, chain)
         delegation = delegation_of(chain.hops)
         key = replace(found, public_key=chain.keys[-1], delegation=delegation)
@@ -342,7 +359,7 @@ class RequestVerifier:
         request, received, read, rules = checked.request, checked.received, checked.read, checked.rules
         fault = _signature_fault(received, read, key)
         if fault is not None:
-            return _refused(fault, known)
+            return refused(fault, known)
         digest_field = field_value(received.fields, "content-digest") if read.covers("content-digest") else None
         if key.did is not None:
             rules = _AGENT_RULES
@@ -350,17 +367,19 @@ class RequestVerifier:
         fault = self._agent_fault(received, read, key)
         if fault is None and limits is not None and not _is_within(limits, received):
             fault = "delegation-limit"
+        if fault is None and self._examine is not None:
+            fault = self._examine(received, digest_field, key.did)
         if fault is None and self._admit is not None and not self._admit(key, read.agent):
             fault = "not-admitted"
         if fault is not None:
-            return _refused(fault, known)
+            return refused(fault, known)
         replay = self._record_nonce(rules, received.method, read, agent_keyid)
         if replay not in ("checked", "unchecked"):
-            return _refused(replay, known)
+            return refused(replay, known)
         known = replace(known, replay=replay)
         digest = _digest_of(digest_field, received.has_content, request)
         if digest == "mismatch":
-            return _refused("digest", known)
+            return refused("digest", known)
         return replace(known, verdict="verified", reason=None, status=200, digest=digest)
 
     def _receive(self, request: RawRequest, fields: HeaderFields) -> Union[SignedParts, str]:
@@ -454,7 +473,8 @@ class RequestVerifier:
         return "unchecked" if is_safe_method(method) else "replay-unchecked"
 
 
-def _refused(reason: str, known: SignatureResult) -> SignatureResult:
+def refused(reason: str, known: SignatureResult) -> SignatureResult:
+    """The result for a request that does not count for a reason."""
     verdict, status = _MEANINGS[reason]
     return replace(known, verdict=verdict, reason=reason, status=status)
 

@@ -49,6 +49,7 @@ class WsgiGateway:
             if body is not None:
                 decision = gate.check_body(decision, request, body)
                 environ["wsgi.input"] = io.BytesIO(body)
+        decision = gate.use_approval(decision, request)
         for name in [each for each in environ if each.startswith("HTTP_")]:
             if gate.is_identity_header(name[5:]):
                 del environ[name]
