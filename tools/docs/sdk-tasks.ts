@@ -138,8 +138,7 @@ export const SDK_PAGES: readonly SdkPage[] = [
       },
       {
         title: 'Ask the owner for an approval',
-        intro:
-          'Let the owner approve one request with a passkey, if a site requires it ([approvals](approvals.md)).',
+        intro: 'Let the owner approve one request with a passkey ([approvals](approvals.md)).',
         names: [
           'Agent.requestApproval',
           'AgentRequestInit',
