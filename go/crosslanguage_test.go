@@ -226,7 +226,7 @@ func decisionJSON(decision *Decision) any {
 		"reasons": reasons, "refusal": refusal, "did": orNull(decision.DID), "status": orNull(decision.Status),
 		"verified": decision.Verified, "identityLevel": orNull(decision.IdentityLevel), "grade": orNull(decision.Grade),
 		"issuer": orNull(decision.Issuer), "source": orNull(decision.Source), "statusAgeSeconds": age, "proof": decision.Proof,
-		"proofOfPossession": decision.Proven(), "directory": nil, "delegation": delegateJSON(decision.Delegation),
+		"proofOfPossession": decision.Proven(), "directory": nil, "delegation": delegateJSON(decision.Delegation), "approval": nil,
 	}
 }
 

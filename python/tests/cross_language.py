@@ -106,6 +106,7 @@ def decided(case):
                 "depth": decision.delegation.depth,
                 "expiresAt": decision.delegation.expires_at * 1000,
             },
+            "approval": decision.approval,
         },
         "forwarded": sorted(gate.forwarded_headers(decision)),
         "denial": denial_of(gate.denial(decision, request)),

@@ -34,6 +34,7 @@ export function logDecision(log: Log, decision: Decision, { method, path }: Deci
     signature,
     directory,
     delegation,
+    approval,
     refusal,
     reasons,
   } = decision
@@ -58,6 +59,7 @@ export function logDecision(log: Log, decision: Decision, { method, path }: Deci
     digest: signature?.digest ?? null,
     directory,
     delegation,
+    approval: approval?.id ?? null,
     refusal: refusal?.status ?? null,
     reasons: reasons.map(({ code }) => code),
     method,

@@ -225,6 +225,7 @@ test('each decision is logged with its reasons and without the query', async () 
     digest: null,
     directory: null,
     delegation: null,
+    approval: null,
     refusal: null,
     reasons: ['owner-verified', 'header-only'],
     method: 'GET',

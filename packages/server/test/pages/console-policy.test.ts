@@ -293,7 +293,7 @@ test('the policy of the console is text', async (t) => {
   await t.test('the examples of all fields are valid', async () => {
     const html = await open(service, '/console')
     const examples = [...html.matchAll(/data-field="(\w+)" data-example="([^"]*)"/g)]
-    assert.equal(examples.length, 24)
+    assert.equal(examples.length, 25)
     const all = Object.fromEntries(
       examples.map(([, name, example = '']) => [name, JSON.parse(unescaped(example))]),
     )

@@ -97,6 +97,7 @@ test('a signed request is verified and names its agent', async () => {
     replayUntil: new Date(createdAt + 90_000).toISOString(),
     digest: 'none',
     delegation: null,
+    approval: null,
   })
   assert.match(replayKey ?? '', /^[\w-]{43}$/)
   const identified = await received({ headers: [['ServiceID', did]] })
