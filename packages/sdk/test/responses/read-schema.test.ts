@@ -18,6 +18,7 @@ const TEXTS = [
   key,
   'A'.repeat(43),
   'A'.repeat(70),
+  `ap_${'A'.repeat(22)}`,
   '@zoe',
   'did:web:id.example:x',
   'a.b.c',
