@@ -39,6 +39,12 @@ export const API_RESOURCES: readonly ApiResource[] = [
     operations: ['lookup', 'verify', 'verifyRequest', 'identify', 'agentKeys', 'grade'],
   },
   {
+    name: 'reports',
+    title: 'Reports about agents',
+    tag: 'check',
+    operations: ['createReport', 'reportState', 'withdrawReport'],
+  },
+  {
     name: 'status',
     title: 'Status lists and the feed',
     tag: 'check',
@@ -144,6 +150,9 @@ export const API_RESOURCES: readonly ApiResource[] = [
       'endOwnDelegationGroup',
       'agentHistory',
       'agentLogOpenings',
+      'agentReports',
+      'answerReport',
+      'reportEvidence',
     ],
   },
   {

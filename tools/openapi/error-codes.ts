@@ -31,6 +31,8 @@ const FURTHER: Readonly<Record<string, readonly ErrorCode[]>> = {
   ],
   endEnrolment: ['INVALID_SIGNATURE'],
   createEnrolmentRule: ['IDENTITY_REQUIRED', 'CONFLICT'],
+  createReport: ['NOT_FOUND', 'CONFLICT', 'RATE_LIMITED'],
+  answerReport: ['CONFLICT'],
   verify: ['INVALID_SIGNATURE', 'NOT_FOUND'],
   identify: ['NOT_FOUND'],
   agentCertificate: ['AGENT_NOT_ACTIVE'],

@@ -32,7 +32,7 @@ const ON_POSTGRES = [
 const ON_POSTGRES_IN_ALL = [
   ...ON_POSTGRES,
   'accounts/{identity,notifications,organisations,owners}/**',
-  'agents/{enrolment,keys,manage,responsible,transfers}/**',
+  'agents/{enrolment,keys,manage,reports,responsible,transfers}/**',
   'agents/{grade,agents-of-key,lookup,regrade*,replaced-key,statuses}.*',
   'channels/{account-data,channel-*,concurrent-changes,freshness,leases,runtime,takeover}.*',
   'http/{limits/rate-limit/**,limits/overload/pressure.*,metrics/**}',

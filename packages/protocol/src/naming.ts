@@ -19,6 +19,8 @@ export interface Naming {
   /** `svc-recover-` */
   readonly recoveryTokenPrefix: string
   readonly recoveryTokenPattern: RegExp
+  /** `svc-report-`: of what a site gets for its report. */
+  readonly reportTokenPrefix: string
   /** `svc-challenge-v1:` */
   readonly challengePrefix: string
   /** The identification header (contract section 5). */
@@ -81,6 +83,7 @@ export function namingFor(
     tokenPattern: new RegExp(`^${tokenPrefix}[0-9a-f]{32}$`),
     recoveryTokenPrefix,
     recoveryTokenPattern: new RegExp(`^${recoveryTokenPrefix}[0-9a-f]{32}$`),
+    reportTokenPrefix: `${shortName}-report-`,
     challengePrefix: `${shortName}-challenge-v1:`,
     idHeader,
     forwardedHeaders: {

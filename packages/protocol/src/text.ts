@@ -12,6 +12,9 @@ export const DISPLAY_NAME_PATTERN =
 /** A description: at most 160 code points (contract 2.3a), with line feeds but no other control characters and no direction overrides. */
 export const DESCRIPTION_PATTERN = /^(?:[^\p{Cc}\p{Cs}\u202a-\u202e\u2066-\u2069]|\n){0,160}$/u
 
+/** What a site writes in a report: 1 to 1,000 code points, otherwise as a description. */
+export const REPORT_TEXT_PATTERN = /^(?:[^\p{Cc}\p{Cs}\u202a-\u202e\u2066-\u2069]|\n){1,1000}$/u
+
 /** Check marks and ballot boxes, U+221A and letters of other scripts that look like one among them. */
 const CHECK_MARK =
   /[\u221a\u237b\u2611\u2705\u2713\u2714\uaa9c\u{10102}\u{1f5f8}\u{1f5f9}\u{1fbb1}]/u

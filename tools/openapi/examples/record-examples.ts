@@ -27,6 +27,7 @@ import { recordGrants, recordWebhooks } from './record-integrations.ts'
 import { recordKeys } from './record-keys.ts'
 import { recordOrganisationSignIn } from './record-organisation-sign-in.ts'
 import { recordOrganisations, recordScim, recordTransfers } from './record-organisations.ts'
+import { recordReports } from './record-reports.ts'
 import { Recorder } from './recorder.ts'
 import { fixedAuthenticator, type World } from './world.ts'
 
@@ -60,6 +61,7 @@ try {
   await recordProofs(world, agents)
   await settle(service)
   await recordReads(world, agents)
+  await recordReports(world, agents)
   await recordAccount(world)
   await ada.record('exportAccount', 'GET', '/api/account/export')
   await recordErrors(world, agents)

@@ -10,6 +10,7 @@ const TEXTS: Readonly<Record<string, string>> = {
   endOwnDelegationGroup: 'ended a group of delegations',
   pauseEnrolmentRule: 'paused an enrolment rule',
   endEnrolmentRule: 'ended an enrolment rule and all its agents',
+  answerReport: 'answered a report about an agent',
   readNotifications: 'marked notifications as read',
   revokeApiKey: 'revoked an API key',
 

@@ -23,6 +23,7 @@ import {
   exportedTransfersSchema,
 } from './organisation-export.ts'
 import { accountActivitySchema, eventSchema, ownerAgentSchema } from './owner-agents.ts'
+import { exportedFormerReportsSchema, exportedReportsSchema } from './reports.ts'
 import { ownerSchema, passkeyName, recoveryCodes, SIGN_IN_METHODS } from './session.ts'
 import { exportedWebhooksSchema } from './webhooks.ts'
 
@@ -127,6 +128,7 @@ const exportedAgent = (naming: Naming) =>
     log: Type.Array(openingSchema(), {
       description: 'what the commitments of the transparency log open to',
     }),
+    reports: exportedReportsSchema(),
   })
 
 /** `GET /api/account/export`: all data stored about the owner, except secrets and their hashes. */
@@ -202,6 +204,7 @@ export const exportSchema = (naming: Naming) =>
       transfers: exportedTransfersSchema(naming),
       webhooks: exportedWebhooksSchema(naming),
       enrolmentRules: exportedEnrolmentRulesSchema(),
+      formerReports: exportedFormerReportsSchema(naming),
       grantIssuers: exportedGrantIssuersSchema(naming),
       approvals: exportedApprovalsSchema(naming),
       notifications: exportedNotificationsSchema(),

@@ -25,6 +25,7 @@ export const SECURITY_KINDS = [
   'member_changed',
   'transfer',
   'enrolment_rule_changed',
+  'report',
 ] as const
 
 /** Every kind of notification. Only ever extended, because kinds are stored. */

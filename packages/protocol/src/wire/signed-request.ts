@@ -58,31 +58,34 @@ const approvalPolicy = () =>
         'the approval by its owner that the request needs. Record its useKey, so that it admits one request. Left out: none',
     },
   )
+/** The parts of a request as a site has received it. @param headers says which header fields are needed */
+export const receivedRequest = (headers: string) => ({
+  method: Type.String({
+    pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$",
+    description: 'the method as received, such as GET',
+  }),
+  url: Type.String({
+    pattern: '^https?://',
+    maxLength: 8192,
+    description:
+      'the scheme and the host at which the request was received, and path and query exactly as received',
+  }),
+  headers: Type.Array(
+    Type.Array(Type.String(), {
+      minItems: 2,
+      maxItems: 2,
+      description: 'name and value of a header field',
+    }),
+    { maxItems: 200, description: headers },
+  ),
+})
 
 /** A request that a site has received, for `POST /api/v1/verify-request`. */
 export const signedRequestSchema = () =>
   Type.Object(
     {
-      method: Type.String({
-        pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$",
-        description: 'the method as received, such as GET',
-      }),
-      url: Type.String({
-        pattern: '^https?://',
-        maxLength: 8192,
-        description:
-          'the scheme and the host at which the request was received, and path and query exactly as received',
-      }),
-      headers: Type.Array(
-        Type.Array(Type.String(), {
-          minItems: 2,
-          maxItems: 2,
-          description: 'name and value of a header field',
-        }),
-        {
-          maxItems: 200,
-          description: 'all header fields as received, one entry for each line, repeated ones too',
-        },
+      ...receivedRequest(
+        'all header fields as received, one entry for each line, repeated ones too',
       ),
       audience: Type.String({
         minLength: 1,

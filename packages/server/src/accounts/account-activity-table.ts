@@ -32,6 +32,8 @@ type AccountActivityType =
   | 'owner.approvals_turned_off'
   /** An agent got a grant for an authorization server that was not known for it. */
   | 'owner.grant_first_issued'
+  /** Somebody reported requests of an agent. */
+  | 'owner.report_received'
 
 export interface NewAccountActivity {
   readonly ownerId: number

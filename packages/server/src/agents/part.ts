@@ -8,7 +8,7 @@ import type {
 } from '@countersign/protocol'
 import type { OwnersPart } from '../accounts/owners/owner-routes.ts'
 import type { OwnerDeps } from '../accounts/providers/providers.ts'
-import { ENROLMENTS } from '../http/limits/rate-limits.ts'
+import { AGENT_REPORTS, ENROLMENTS, HOST_REPORTS } from '../http/limits/rate-limits.ts'
 import type { PartDeps } from '../http/part.ts'
 import { openServiceKey } from '../secrets/service-keys.ts'
 import {
@@ -55,6 +55,10 @@ import { endDelegations } from './manage/delegation.ts'
 import { endDelegationsRoute, ownDelegationRoutes } from './manage/delegation-routes.ts'
 import { ownAgentRoutes } from './manage/own-agent-routes.ts'
 import { answerPlainDocuments } from './plain-document-routes.ts'
+import { pruneReports } from './reports/report.ts'
+import { ReportMetrics } from './reports/report-metrics.ts'
+import { ownReportRoutes, reportRoutes } from './reports/report-routes.ts'
+import type { CertificateCheck } from './reports/verify-evidence.ts'
 import {
   followMissing,
   RESPONSIBLE_MISSING,
@@ -72,6 +76,9 @@ import {
   signedRequestVerdict,
 } from './verification/verify-signed-request.ts'
 
+/** How often old reports are deleted. */
+const PRUNE_REPORTS_MS = 3_600_000
+
 export interface AgentsPart extends OwnersPart {
   readonly verify: (request: VerifyRequest) => Promise<VerifyResponse>
 }
@@ -80,13 +87,13 @@ export interface AgentsPart extends OwnersPart {
  * The register of agents: claims, public reads, verification, keys, and what owners manage.
  * @param cards null: cards are JSON only
  * @param log gives claims their places
- * @param verifiers verify certificates, of which chains of delegations begin with one, and approvals
+ * @param verifiers verify certificates, of which chains of delegations begin with one, and approvals; `wasCertified` as of a time
  */
 export async function openAgents(
   context: PartDeps & ReadDeps & OwnerDeps,
   cards: CardRenderers | null,
   log: ClaimLog | null,
-  verifiers: StatementVerifiers,
+  verifiers: StatementVerifiers & { readonly wasCertified: CertificateCheck },
 ): Promise<AgentsPart> {
   const { settings, db, site, metrics } = context
   const { naming } = site
@@ -100,6 +107,11 @@ export async function openAgents(
   const enrolDeps = { ...keyDeps, platformKeys, newAgents, enrolments }
   const endDeps = { ...context, onEnded: () => enrolmentsEnded.add('agent') }
   const verifyDeps = { ...context, ...verifiers }
+  const reportMetrics = new ReportMetrics()
+  const quotaOf = (name: string) => settings.rateLimits.get(name) ?? null
+  const quotas = { host: quotaOf(HOST_REPORTS), agent: quotaOf(AGENT_REPORTS) }
+  const { wasCertified } = verifiers
+  const reportDeps = { ...context, wasCertified, metrics: reportMetrics, quotas }
   const pageReads = { ...context, db: db.read }
   const verify = (request: VerifyRequest) =>
     metrics.verifications.count(verifyChallenge(context, request), ({ verified }) =>
@@ -152,6 +164,7 @@ export async function openAgents(
           proveDirectory(context, reference, request),
       })
       serviceDirectoryRoute(app, { ...context, directoryKey })
+      reportRoutes(app, reportDeps)
       enrolmentRoutes(app, {
         naming,
         enrol: (request) => enrol(enrolDeps, request),
@@ -172,9 +185,11 @@ export async function openAgents(
       ownDelegationRoutes(app, { ...owners, deps: context })
       transferRoutes(app, { ...owners, deps: keyDeps })
       organisationSettingsRoutes(app, { ...owners, deps: context })
+      ownReportRoutes(app, { ...owners, deps: context })
       ownEnrolmentRoutes(app, { ...owners, deps: { ...context, platformKeys } })
     },
     gauges(registrar) {
+      reportMetrics.describe(registrar)
       registrar.gauge(
         'countersign_agents_without_responsible',
         'Agents of organisations that are not revoked and have no responsible person',
@@ -196,6 +211,13 @@ export async function openAgents(
         'result',
       )
     },
+    timers: [
+      {
+        everyMs: PRUNE_REPORTS_MS,
+        run: () => pruneReports(context),
+        failure: 'old reports were not deleted',
+      },
+    ],
     jobs: {
       [REGRADE_OWNER]: continueRegrade,
       [COMPLETE_RECOVERY]: completeDueRecovery,

@@ -55,6 +55,9 @@ const RATE_LIMITS = {
   scim: '1200/m',
   'failed-scim': '20/m',
   enrolments: '200/h',
+  reports: '10/m',
+  'reports-host': '20/d',
+  'reports-agent': '100/d',
 } as const
 const HOUR_MS = 60 * 60 * 1000
 const MAX_RECOVERY_DELAY_MS = 14 * 24 * 60 * 60 * 1000

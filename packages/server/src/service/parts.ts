@@ -46,9 +46,11 @@ export async function openParts(
   // Each query of PostgreSQL is a round trip, for which all other claims would wait: there, the log's own step is cheaper.
   const claimLog = settings.database.kind === 'sqlite' ? log.claims : null
   const statements = await opened.open(openStatements(deps, log))
+  const { wasCertified, rootsAt, approvalsAt } = statements
   const verifiers = {
-    findRoot: statements.rootsAt(deps.now),
-    verifyApproval: statements.approvalsAt(deps.now),
+    findRoot: rootsAt(deps.now),
+    verifyApproval: approvalsAt(deps.now),
+    wasCertified,
   }
   const agents = await opened.open(openAgents(deps, cards, claimLog, verifiers))
   const channels = await opened.open(openChannels(deps))

@@ -1,6 +1,7 @@
 import type { ApprovalTokenVerifier, RootLookup } from '@countersign/protocol'
 import type { OwnersPart } from '../accounts/owners/owner-routes.ts'
 import type { ReadDeps } from '../agents/find-agent.ts'
+import type { CertificateCheck } from '../agents/reports/verify-evidence.ts'
 import { type PartDeps, WORK_MS } from '../http/part.ts'
 import type { LogPart } from '../log/part.ts'
 import { IssuerKeyRing } from '../secrets/issuer-keys/issuer-keys.ts'
@@ -17,7 +18,7 @@ import {
   issuerKeyRoutes,
 } from './certificates/certificate-routes.ts'
 import { Issuer } from './certificates/issue.ts'
-import { rootVerifier } from './certificates/verify-root.ts'
+import { isCertificate, rootVerifier } from './certificates/verify-root.ts'
 import {
   delegationGroupRoutes,
   ownDelegationGroupRoutes,
@@ -45,6 +46,8 @@ import {
 const OLD_CHANGES_MS = 3_600_000
 
 export interface StatementsPart extends OwnersPart {
+  /** Verifies the signature and the times of a certificate as of a time. */
+  readonly wasCertified: CertificateCheck
   /** Verifies certificates of this service as of a time. Chains of delegations begin with one. */
   readonly rootsAt: (now: () => number) => RootLookup
   /** Verifies approvals of this service as of a time. */
@@ -73,6 +76,7 @@ export async function openStatements(
   return {
     rootsAt: (now) => rootVerifier({ ...deps, statusState, now }),
     approvalsAt: (now) => ownApprovalVerifier({ site, issuerKeys, now }),
+    wasCertified: (root, now) => isCertificate({ ...deps, now: () => now }, root),
     routes(app) {
       statusListRoute(app, { site, ...status })
       snapshotRoute(app, { site, ...status })

@@ -160,6 +160,11 @@ const TEXTS: Readonly<Record<NotificationKind, Describe>> = {
     text: `The agent ${agentOf(details, site, agent)} wants to send a ${details.method} request to the site ${selfDeclared(String(details.host))}. Sign in to see the whole request before you decide. You can decide until ${minute(details.expiresAt)}.`,
     link: `/dashboard/approvals/${details.approval}`,
   }),
+  report: (details, site, agent) => ({
+    title: `${agent}: requests to ${details.host} were reported`,
+    text: `The agent is ${agentOf(details, site, agent)}. Category: ${details.category}. A key of the agent signed the requests for ${details.host}. That proves neither abuse nor who reports it. Nothing else has changed.`,
+    link: `${agentLink(details, site)}/reports`,
+  }),
   webhook_disabled: ({ webhook, host, reason }) => ({
     title: `Your webhook endpoint at ${host} was disabled`,
     text: `${WEBHOOK_DISABLED[String(reason)] ?? 'Deliveries failed.'} New events are no longer delivered to it. Fix the receiver, then activate the endpoint again.`,

@@ -48,6 +48,7 @@ const LABELS: Readonly<Record<NotificationKind, string | null>> = {
   access_changed:
     'A webhook, a grant issuer or a SCIM token was added, or a webhook has another URL',
   enrolment_rule_changed: 'An enrolment rule was created, changed, paused or deleted',
+  report: 'Somebody reported requests of an agent',
   enrolment_attention: 'An enrolment rule needs attention',
   approval: 'An agent asks for an approval',
   member_changed: 'A member joined, left or got another role',

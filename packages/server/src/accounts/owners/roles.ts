@@ -42,6 +42,9 @@ export const LEAST_ROLES: Readonly<Record<string, Role>> = {
   cancelTransfer: 'responder',
   pauseEnrolmentRule: 'responder',
   endEnrolmentRule: 'responder',
+  agentReports: 'responder',
+  answerReport: 'responder',
+  reportEvidence: 'responder',
 
   issueToken: 'manager',
   issueTokens: 'manager',

@@ -287,6 +287,8 @@ export const TABLE_KEYS = {
   enrolment_rules: ['id'],
   enrolments: ['tail'],
   enrolment_tokens: ['hash'],
+  reports: ['id'],
+  report_evidence: ['report_id', 'position'],
 } as const satisfies {
   [T in Exclude<keyof Tables, NotImported>]: readonly (keyof Tables[T])[]
 }

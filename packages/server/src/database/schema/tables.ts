@@ -42,6 +42,7 @@ import type {
   TransferRow,
 } from './organisation-rows.ts'
 import type { IdentityVerificationRow, OwnerRow, ReleasedUsernameRow } from './owner-rows.ts'
+import type { ReportEvidenceRow, ReportRow } from './report-rows.ts'
 import type { EventRow, JobRow, RateCountRow } from './shared-rows.ts'
 import type {
   ApiKeyRow,
@@ -125,4 +126,6 @@ export interface Tables {
   enrolment_rules: EnrolmentRuleRow
   enrolments: EnrolmentRow
   enrolment_tokens: EnrolmentTokenRow
+  reports: ReportRow
+  report_evidence: ReportEvidenceRow
 }

@@ -44,6 +44,7 @@ const LIMITS = {
   pictures: limit('pictures', 'local', 'address'),
   directories: limit('directories', 'local', 'address'),
   witness: limit('witness', 'local', 'address'),
+  reports: limit('reports', 'shared', 'address'),
   invitations: limit('invitations', 'shared', 'organisation'),
   scim: limit('scim', 'local', 'bearer'),
   failedScim: {
@@ -61,15 +62,21 @@ export const INVITATIONS: RateLimit = LIMITS.invitations
 /** New agents that workloads of an owner enrol, counted in the transaction that makes them, in the database. Always in force. */
 export const ENROLMENTS = 'enrolments'
 
+/** Reports about requests to one host and about one agent, counted like `ENROLMENTS`. */
+export const HOST_REPORTS = 'reports-host'
+export const AGENT_REPORTS = 'reports-agent'
+
 export const RATE_LIMIT_NAMES: readonly string[] = [
   ...Object.values(LIMITS).map(({ name }) => name),
   ENROLMENTS,
+  HOST_REPORTS,
+  AGENT_REPORTS,
 ]
 
 /**
  * Limits that apply without the preview `rate-limit`: to creating and opening accounts, to pictures that are rendered, to key directories
- * that are read for strangers, to checkpoints of other logs, each of which is written to the disk, to invitations, which send e-mails, and to
- * SCIM.
+ * that are read for strangers, to checkpoints of other logs, each of which is written to the disk, to invitations, which send e-mails, to
+ * reports, and to SCIM.
  * The endpoints of the contract never answer 429 without it.
  */
 const DEFAULT_LIMITS: ReadonlySet<string> = new Set(
@@ -81,6 +88,7 @@ const DEFAULT_LIMITS: ReadonlySet<string> = new Set(
     LIMITS.directories,
     LIMITS.witness,
     LIMITS.invitations,
+    LIMITS.reports,
     LIMITS.scim,
     LIMITS.failedScim,
   ].map(({ name }) => name),
@@ -134,6 +142,7 @@ const LIMITS_BY_OPERATION: Readonly<Record<string, readonly RateLimit[]>> = {
   recoverKey: [verifications],
   vetoRecovery: [verifications],
   reportKey: [verifications],
+  createReport: [LIMITS.reports],
   addCheckpoint: [LIMITS.witness],
 }
 

@@ -38,6 +38,7 @@ const EXEMPT_OPERATIONS = new Set([
 const LIMITER_BY_OPERATION: Readonly<Record<string, LimiterName>> = {
   verify: 'verifications',
   verifyRequest: 'verifications',
+  createReport: 'verifications',
   claim: 'claims',
   enrol: 'claims',
   endEnrolment: 'claims',

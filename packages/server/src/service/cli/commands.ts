@@ -14,6 +14,7 @@ import { keyArchiveCommands } from './move-keys.ts'
 import { organisationCommands } from './organisation.ts'
 import { ownerCommands, signInLinkCommand, tokenCommands } from './owner.ts'
 import { providerCommands } from './provider-commands.ts'
+import { reportCommands } from './report.ts'
 import { webhookCommands } from './webhook.ts'
 import { witnessCommands } from './witness-commands.ts'
 
@@ -23,6 +24,7 @@ export function addCommands(program: Command, env: Env): void {
   signInLinkCommand(program, env)
   organisationCommands(program, env)
   enrolmentCommands(program, env)
+  reportCommands(program, env)
   providerCommands(program, env)
   tokenCommands(program, env)
   agentCommands(program, env)

@@ -82,6 +82,8 @@ const TOUCHED = [
   'passkeys',
   'recovery_codes',
   'released_usernames',
+  'report_evidence',
+  'reports',
   'scim_tokens',
   'scim_users',
   'sessions',

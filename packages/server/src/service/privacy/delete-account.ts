@@ -24,6 +24,7 @@ import { eraseEventsOfAgents, eraseEventsOfOwner } from '../../agents/manage/age
 import { anonymizeAgents, oldestAgents } from '../../agents/manage/own-agent-table.ts'
 import { assertConfirmed, REVOKE_BATCH_SIZE } from '../../agents/manage/revoke-all.ts'
 import { writeProfile } from '../../agents/manage/update-profile.ts'
+import { eraseReports } from '../../agents/reports/report-table.ts'
 import { eraseOwnerOfTransfers, failTransfersOf } from '../../agents/transfers/end-transfer.ts'
 import { deleteAgentsOf, oneSentBy, tailsOf } from '../../agents/transfers/transfer-table.ts'
 import { eraseChannels } from '../../channels/channel-lifecycle.ts'
@@ -138,6 +139,7 @@ async function eraseAgents(
   await eraseDelegations(tx, tails)
   await eraseOpenings(tx, ownerId, tails, true)
   await eraseEnrolments(tx, tails)
+  await eraseReports(tx, ownerId, tails)
   await eraseGrantsOfAgents(tx, tails)
   await eraseEventsOfAgents(tx, ownerId, agents)
   await insertDeletedOwner(tx)
@@ -179,6 +181,7 @@ async function eraseOwner(tx: Tx, ownerId: number, at: number): Promise<void> {
   await deleteEndpointsOf(tx, ownerId)
   await eraseIssuers(tx, ownerId)
   await eraseRules(tx, ownerId)
+  await eraseReports(tx, ownerId, null)
   await eraseQuota(tx, ownerId)
   await deleteDomain(tx, ownerId)
   await deleteOwnerRecords(tx, ownerId)

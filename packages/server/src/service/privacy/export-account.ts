@@ -19,6 +19,7 @@ import { describeEvent } from '../../agents/manage/history.ts'
 import { describeOwnAgent } from '../../agents/manage/own-agent.ts'
 import { ownAgents } from '../../agents/manage/own-agent-table.ts'
 import { loadOwner } from '../../agents/read-model/rows.ts'
+import { exportFormerReports, exportReports } from '../../agents/reports/own-reports.ts'
 import { responsiblePersons } from '../../agents/responsible/responsible-person.ts'
 import { timestamp, timestampOrNull } from '../../base/timestamp.ts'
 import { exportChannels } from '../../channels/describe-channels.ts'
@@ -71,6 +72,7 @@ export async function exportAccount(
     transfers: await exportTransfers(read, deps.site, ownerId),
     webhooks: await exportEndpoints(read, deps.site, ownerId, deps.now()),
     enrolmentRules: await exportRules(deps, ownerId),
+    formerReports: await exportFormerReports(read, deps.site, ownerId),
     grantIssuers: await exportIssuers(read, deps.site, ownerId),
     approvals: await exportApprovals(deps, ownerId),
     notifications: await exportNotifications(read, deps.site, ownerId),
@@ -177,5 +179,6 @@ async function exportAgent({ db, site, now }: ExportDeps, row: AgentRow): Promis
     })),
     history: history.map(describeEvent),
     log: await exportOpenings(db.read, row.owner_id, row.tail as Tail),
+    reports: await exportReports(db.read, row),
   }
 }

@@ -51,6 +51,14 @@ export function rootVerifier(deps: RootDeps): RootLookup {
   }
 }
 
+/** Whether it is a certificate of this service about this agent that was valid at a time, whatever became of it since. */
+export async function isCertificate(
+  deps: Pick<RootDeps, 'site' | 'issuerKeys' | 'now'>,
+  root: Pick<DelegationRoot, 'certificate' | 'did'>,
+): Promise<boolean> {
+  return (await verifiedClaims(deps, root)) !== null
+}
+
 interface RootClaims {
   readonly list: number
   readonly idx: number
@@ -59,7 +67,7 @@ interface RootClaims {
 
 /** @returns null if it is no current certificate of this service about this agent */
 async function verifiedClaims(
-  { site, issuerKeys, now }: RootDeps,
+  { site, issuerKeys, now }: Pick<RootDeps, 'site' | 'issuerKeys' | 'now'>,
   { certificate, did }: Pick<DelegationRoot, 'certificate' | 'did'>,
 ): Promise<RootClaims | null> {
   const { keys } = issuerKeys.keySet()

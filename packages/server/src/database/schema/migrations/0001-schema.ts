@@ -3,6 +3,7 @@ import { accounts } from './0001-accounts.ts'
 import { agents } from './0001-agents.ts'
 import { enrolment } from './0001-enrolment.ts'
 import { organisations } from './0001-organisations.ts'
+import { reports } from './0001-reports.ts'
 import { statements } from './0001-statements.ts'
 import { type ColumnTypes, executeScript, type Migration } from './migration.ts'
 import { RELEASED } from './released.ts'
@@ -106,7 +107,7 @@ create index webhook_deliveries_created on webhook_deliveries (created_at);
 
 /** Referenced tables come before those that refer to them. */
 function scriptOf(types: ColumnTypes): string {
-  return [accounts, agents, organisations, enrolment, statements, shared]
+  return [accounts, agents, organisations, enrolment, reports, statements, shared]
     .map((part) => part(types))
     .join('')
 }
