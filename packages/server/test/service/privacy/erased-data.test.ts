@@ -57,6 +57,8 @@ const MARKED: Readonly<Record<string, string>> = {
   notifications: 'subject [details]',
   owners: 'username display_name username_skeleton user_handle suspension_reason',
   passkeys: 'name transports',
+  report_evidence: 'method path [request]',
+  reports: 'host text contact answer',
   sessions: 'browser',
   sign_in_identities: 'provider',
   status_entries: 'identity_method',
@@ -116,6 +118,8 @@ const OTHERS: Readonly<Record<string, string>> = {
   organisation_domains: 'proven_by',
   owners: 'kind public_id',
   passkeys: 'credential_id',
+  report_evidence: 'report_id keyid delegate',
+  reports: 'id tail category state',
   schema_expansions: 'name',
   schema_migrations: 'name applied_at',
   scim_tokens: 'id created_by',
@@ -143,6 +147,7 @@ const WHERE: Readonly<Record<string, string>> = {
   channels: `tail in (${OWN_TAILS})`,
   delegations: `tail in (${OWN_TAILS})`,
   grant_uses: `tail in (${OWN_TAILS})`,
+  report_evidence: `report_id in (select id from reports where owner_id = ${OWNER_ID})`,
   log_entries: `tail in (${OWN_TAILS})`,
   status_entries: `tail in (${OWN_TAILS})`,
   webhook_deliveries: `endpoint_id in (select id from webhook_endpoints where owner_id = ${OWNER_ID})`,
@@ -275,6 +280,24 @@ async function markedOwner(service: TestService, now: () => number) {
     await db
       .insertInto('enrolments')
       .values({ tail, rule_id: 'er_1', owner_id: ownerId, claims: '{}', ...seen } as never)
+      .execute()
+    const report = { id: 'rp_1', tail, owner_id: ownerId, token_hash: Buffer.from(MARK) }
+    const written = { host: 'x', text: 'x', contact: 'x', answer: 'x', answered_at: 1 }
+    await db
+      .insertInto('reports')
+      .values({ ...report, ...written, category: 'rate', state: 'answered', received_at: now() })
+      .execute()
+    const signature = { signature_hash: Buffer.from(MARK), created: 1, keyid: 'x', delegate: null }
+    await db
+      .insertInto('report_evidence')
+      .values({
+        report_id: 'rp_1',
+        position: 0,
+        ...signature,
+        method: 'x',
+        path: 'x',
+        request: '{}',
+      })
       .execute()
     const use = { tail, audience: 'x', first_at: 1, last_at: 1, grants: 1 }
     await db.insertInto('grant_uses').values(use).execute()
