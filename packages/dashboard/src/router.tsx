@@ -98,6 +98,13 @@ const agentActivity = createRoute({
   component: lazyRouteComponent(() => import('./pages/agent/activity-tab.tsx'), 'ActivityTab'),
 })
 
+const agentReports = createRoute({
+  getParentRoute: () => agent,
+  path: 'reports',
+  loader: requireRoleForTab('responder'),
+  component: lazyRouteComponent(() => import('./pages/agent/reports-tab.tsx'), 'ReportsTab'),
+})
+
 const agentDanger = createRoute({
   getParentRoute: () => agent,
   path: 'danger',
@@ -314,6 +321,7 @@ const tree = root.addChildren([
       agentOAuth,
       agentShare,
       agentActivity,
+      agentReports,
       agentDanger,
     ]),
     newChannel,

@@ -97,6 +97,7 @@ const SENTENCES: Readonly<
   'owner.enrolment_rule_deleted': ({ name }) => `Enrolment rule “${name}” deleted.`,
   'owner.scim_token_created': () => 'SCIM token created.',
   'owner.scim_token_ended': () => 'SCIM token ended.',
+  'owner.report_received': ({ agent, host }) => `Requests of ${agent} to ${host} were reported.`,
   'owner.grant_first_issued': ({ agent, audience }) =>
     `${agent} got its first grant for the authorization server ${audience}.`,
   'owner.api_key_created': (payload) => `API key created.${scopesClause(payload)}`,

@@ -3,6 +3,7 @@ import type {
   ActivityKind,
   AgentHistory,
   AgentKeys,
+  AgentReports,
   HistoryQuery,
   OwnDelegationGroups,
   OwnerAgent,
@@ -64,6 +65,18 @@ export const delegationGroupsQuery = (did: string) =>
   queryOptions({
     queryKey: [...AGENTS_KEY, 'delegations', did],
     queryFn: ({ signal }) => get<OwnDelegationGroups>(`${pathOf(did)}/delegations`, signal),
+  })
+
+/** What sites reported of an agent, newest first. */
+export const reportsQuery = (did: string) =>
+  infiniteQueryOptions({
+    queryKey: [...AGENTS_KEY, 'reports', did],
+    queryFn: ({ pageParam, signal }) => {
+      const query = pageParam === null ? '' : `?before=${pageParam}`
+      return get<AgentReports>(`${pathOf(did)}/reports${query}`, signal)
+    },
+    initialPageParam: BEGINNING,
+    getNextPageParam: ({ next }) => next,
   })
 
 /** @param type only events of it; null: all */

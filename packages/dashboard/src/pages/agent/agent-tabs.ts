@@ -11,6 +11,7 @@ export const AGENT_TABS = [
   { to: '/agents/$did/oauth', label: 'OAuth' },
   { to: '/agents/$did/share', label: 'Share' },
   { to: '/agents/$did/activity', label: 'Activity' },
+  { to: '/agents/$did/reports', label: 'Reports', least: 'responder' },
   { to: '/agents/$did/danger', label: 'Danger zone', least: 'responder' },
 ] as const satisfies readonly { to: string; label: string; least?: Role }[]
 
