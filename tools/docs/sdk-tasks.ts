@@ -340,6 +340,19 @@ export const SDK_PAGES: readonly SdkPage[] = [
           'ContentDigestOptions',
         ],
       },
+      {
+        title: 'Report an agent',
+        intro: 'Keep what a report needs of a signed request, and report the agent to its owner.',
+        names: [
+          'evidenceOf',
+          'reportAgent',
+          'reportStatus',
+          'Evidence',
+          'AgentReport',
+          'SentReport',
+          'ReportStatus',
+        ],
+      },
     ],
   },
   {

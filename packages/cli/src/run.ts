@@ -18,6 +18,7 @@ import { mockCommand } from './commands/mock.ts'
 import { recoverCommand } from './commands/recover.ts'
 import { registryCommand } from './commands/registry.ts'
 import { renounceCommand } from './commands/renounce.ts'
+import { reportCommand } from './commands/report.ts'
 import { reportKeyCommand } from './commands/report-key.ts'
 import { resolveCommand } from './commands/resolve.ts'
 import { rotateCommand } from './commands/rotate.ts'
@@ -53,6 +54,7 @@ For relying parties:
   $ countersign verify <did>              verify that a caller holds the agent's key, with a challenge
   $ countersign certificate verify <file> verify a signed certificate, also without a network
   $ countersign log verify                verify the transparency log; log watch alerts about your own agents
+  $ countersign report --agent <did> …    report an agent to its owner, with requests that it signed
   $ countersign mock                      serve sample agents in every state, for your tests
 
 For operators and implementers:
@@ -128,6 +130,7 @@ function buildProgram(io: Io, json: boolean) {
   delegateCommand(program, invocation)
   endDelegationsCommand(program, invocation)
   renounceCommand(program, invocation)
+  reportCommand(program, invocation)
   reportKeyCommand(program, invocation)
   mcpCommand(program, invocation)
   lookupCommand(program, invocation)

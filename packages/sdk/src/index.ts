@@ -138,6 +138,15 @@ export {
 } from './relying-party/key-directories.ts'
 export { memoryNonceStore } from './relying-party/memory-nonce-store.ts'
 export { type RegistryKeysOptions, registryKeys } from './relying-party/registry-keys.ts'
+export {
+  type AgentReport,
+  type Evidence,
+  evidenceOf,
+  type ReportStatus,
+  reportAgent,
+  reportStatus,
+  type SentReport,
+} from './relying-party/report-agent.ts'
 export type { SessionClaims } from './relying-party/session-token.ts'
 export { type VerifyRequestOptions, verifyRequest } from './relying-party/verify-request.ts'
 export type {

@@ -5,26 +5,20 @@ import { EXAMPLE_SERVICE, ownAgentPath, type World } from './world.ts'
 
 const SHOP = 'https://shop.example'
 
-/** A shop reports an agent of Ada, who answers. It withdraws another report. */
+/** A shop reports an agent of Ada, who answers. The shop withdraws its report. */
 export async function recordReports({ ada, anyone }: World, { travel }: Agents): Promise<void> {
   const url = `${SHOP}/search?q=lisbon`
-  const report = async (text: string) => ({
+  const headers = await signedHeaders(EXAMPLE_SERVICE, travel.did, travel.key, { url })
+  const evidence = { method: 'GET', url, headers: headers.filter(([name]) => name !== 'Host') }
+  const report = {
     agent: travel.did,
     category: 'rate',
-    text,
+    text: '4,800 searches in five minutes, after three answers with 429.',
     contact: 'abuse@shop.example',
-    evidence: [
-      {
-        method: 'GET',
-        url,
-        headers: (await signedHeaders(EXAMPLE_SERVICE, travel.did, travel.key, { url })).filter(
-          ([name]) => name !== 'Host',
-        ),
-      },
-    ],
-  })
+    evidence: [evidence],
+  }
   const sent = await anyone.record<ReceivedReport>('createReport', 'POST', '/api/v1/reports', {
-    body: await report('4,800 searches in five minutes, after three answers with 429.'),
+    body: report,
     status: 201,
   })
   const reports = `${ownAgentPath(travel)}/reports`
@@ -36,12 +30,8 @@ export async function recordReports({ ada, anyone }: World, { travel }: Agents):
   await ada.record('agentReports', 'GET', reports)
   const as = (token: string) => ({ headers: { authorization: `Bearer ${token}` } })
   await anyone.record('reportState', 'GET', `/api/v1/reports/${sent.id}`, as(sent.token))
-  const other = await anyone.send<ReceivedReport>('POST', '/api/v1/reports', {
-    body: await report('A test.'),
-    status: 201,
-  })
-  await anyone.record('withdrawReport', 'DELETE', `/api/v1/reports/${other.id}`, {
-    ...as(other.token),
+  await anyone.record('withdrawReport', 'DELETE', `/api/v1/reports/${sent.id}`, {
+    ...as(sent.token),
     status: 204,
   })
 }

@@ -90,12 +90,12 @@ export const newReportSchema = () =>
 
 export type NewReport = Static<ReturnType<typeof newReportSchema>>
 
-export const receivedReportSchema = (naming: Naming) =>
+export const receivedReportSchema = () =>
   Type.Object({
     id: id(),
     receivedAt: timestamp(),
     token: Type.String({
-      pattern: `^${naming.reportTokenPrefix}[0-9a-f]{32}$`,
+      pattern: '^[a-z][a-z0-9]{0,15}-report-[0-9a-f]{32}$',
       description: 'shown only once: with it you read the answer, and withdraw the report',
     }),
   })

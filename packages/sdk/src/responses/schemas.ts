@@ -19,8 +19,10 @@ import {
   grantSchema,
   lookupSchema,
   namingFor,
+  receivedReportSchema,
   recoverResponseSchema,
   renouncedSchema,
+  reportStateSchema,
   requestedApprovalSchema,
   rotatedSchema,
   runtimeChallengeSchema,
@@ -60,6 +62,8 @@ export const ROTATED = rotatedSchema(naming)
 export const RECOVERING = recoverResponseSchema(naming)
 export const VETOED = vetoedSchema(naming)
 export const AGENT_KEYS = agentKeysSchema(naming)
+export const RECEIVED_REPORT = receivedReportSchema()
+export const REPORT_STATE = reportStateSchema()
 export const RUNTIME_CHALLENGE = runtimeChallengeSchema(naming)
 export const RUNTIME_PROOF = runtimeProofSchema(naming)
 export const CERTIFICATE_CLAIMS = certificateClaimsSchema(naming)

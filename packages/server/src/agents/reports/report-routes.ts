@@ -41,7 +41,7 @@ export function reportRoutes(app: App, deps: ReportDeps): void {
       summary: 'Report an agent to its owner, with requests that it signed',
       tags: ['check'],
       body: newReportSchema(),
-      response: { 201: receivedReportSchema(deps.site.naming), ...errors },
+      response: { 201: receivedReportSchema(), ...errors },
     },
     handler: async (request, reply) => {
       reply.header('cache-control', 'no-store')
