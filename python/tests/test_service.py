@@ -17,6 +17,9 @@ from countersign import (
     RawRequest,
     Registry,
     StatusFollower,
+    evidence_of,
+    report_agent,
+    report_status,
     status,
     verify_certificate,
     verify_request,
@@ -122,6 +125,31 @@ def test_verify_request(agent):
     host = SITE.partition("//")[2]
     request = RawRequest("GET", "http", host, "/", agent.sign_request("GET", SITE + "/"))
     assert verify_request(request, registry, [SITE], Fresh()).reason == "suspended"
+
+
+def test_a_report_with_a_signed_request(agent):
+    host = SITE.partition("//")[2]
+    signed = agent.sign_request("GET", SITE + "/a?b=c")
+    private = [("Host", host), ("Cookie", "secret")]
+    evidence = evidence_of(RawRequest("GET", "http", host, "/a?b=c", [*private, *signed]))
+    assert evidence["url"] == SITE + "/a?b=c"
+    assert "cookie" not in [name for name, _ in evidence["headers"]]
+    registry = Registry(SERVICE)
+    report = report_agent(registry, agent.did, "rate", "Too fast.", [evidence])
+    assert report_status(registry, report)["state"] == "open"
+    with pytest.raises(CountersignError) as again:
+        report_agent(registry, agent.did, "rate", "Too fast.", [evidence])
+    assert again.value.code == "CONFLICT"
+    with pytest.raises(CountersignError) as guessed:
+        report_status(registry, {**report, "token": "svc-report-" + "0" * 32})
+    assert guessed.value.code == "NOT_FOUND"
+    with pytest.raises(CountersignError) as empty:
+        report_agent(registry, agent.did, "rate", "Too fast.", [])
+    assert empty.value.code == "INVALID_ARGUMENT"
+    assert evidence_of(RawRequest("GET", "http", host, "/", [("Host", host)])) is None
+    secret = agent.sign_request("GET", SITE + "/", headers=[("Authorization", "Bearer x")])
+    request = RawRequest("GET", "http", host, "/", [("Authorization", "Bearer x"), *secret])
+    assert evidence_of(request) is None
 
 
 def test_a_token_is_redeemed_once():

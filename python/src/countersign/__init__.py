@@ -20,6 +20,7 @@ from .errors import CountersignError
 from .keys import AgentKey, default_key_file
 from .nonces import MemoryNonceStore, NonceStore, UsedNonce
 from .registry import Registry
+from .reports import Evidence, ReportStatus, SentReport, evidence_of, report_agent, report_status
 from .results import AgentKeys, AgentObject, Card, Grade, Lookup, Verification
 from .sessions import AgentSignIn, ChallengeStore, MemoryChallengeStore, SessionClaims
 from .status import StatusFollower
@@ -45,6 +46,7 @@ __all__ = [
     "DelegationLimits",
     "DelegationPolicy",
     "Enrolment",
+    "Evidence",
     "Grade",
     "Lookup",
     "MemoryChallengeStore",
@@ -52,8 +54,10 @@ __all__ = [
     "NonceStore",
     "RawRequest",
     "Registry",
+    "ReportStatus",
     "RequestApproval",
     "RequestVerifier",
+    "SentReport",
     "SessionClaims",
     "SignatureAgent",
     "SignatureResult",
@@ -67,9 +71,12 @@ __all__ = [
     "__version__",
     "default_key_file",
     "enrol",
+    "evidence_of",
     "gcp_token",
     "github_actions_token",
     "keep_enrolled",
+    "report_agent",
+    "report_status",
     "token_file",
     "verify_certificate",
     "verify_request",

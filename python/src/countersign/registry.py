@@ -162,19 +162,30 @@ class Registry:
         self._key_sequences.set(did, max(last, sequence))
         return sequence >= last
 
-    def call(self, method: str, path: str, body: Optional[Mapping[str, Any]] = None) -> Dict[str, Any]:
+    def call(
+        self,
+        method: str,
+        path: str,
+        body: Optional[Mapping[str, Any]] = None,
+        headers: Optional[Mapping[str, str]] = None,
+    ) -> Dict[str, Any]:
         """Sends a request to the service and returns the JSON object of its response.
 
         :raises CountersignError: the error that the service reports; ``NETWORK``; ``PROTOCOL``
         """
-        answer, status = self._send(method, path, "application/json", body)
+        answer, status = self._send(method, path, "application/json", body, headers)
         return _object_in(answer, status)
 
     def _send(
-        self, method: str, path: str, accept: str, body: Optional[Mapping[str, Any]] = None
+        self,
+        method: str,
+        path: str,
+        accept: str,
+        body: Optional[Mapping[str, Any]] = None,
+        further: Optional[Mapping[str, str]] = None,
     ) -> Tuple[bytes, int]:
         data = None if body is None else json.dumps(body, ensure_ascii=False).encode("utf-8")
-        headers = {"Accept": accept, "User-Agent": "countersign-python"}
+        headers = {"Accept": accept, "User-Agent": "countersign-python", **(further or {})}
         if data is not None:
             headers["Content-Type"] = "application/json"
         request = urllib.request.Request(self.service + path, data, headers, method=method)

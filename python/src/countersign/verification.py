@@ -283,7 +283,7 @@ class RequestVerifier:
         """Verifies the signature of a request. Never raises for what a request contains."""
         fields = header_fields(request.headers)
         known = SignatureResult()
-        read = _read_signature(fields, singleton_headers(self._naming.id_header))
+        read = read_signature(fields, singleton_headers(self._naming.id_header))
         if isinstance(read, str):
             return refused(read, known)
         known = replace(known, keyid=read.keyid, signature_agent=read.agent)
@@ -479,7 +479,8 @@ def refused(reason: str, known: SignatureResult) -> SignatureResult:
     return replace(known, verdict=verdict, reason=reason, status=status)
 
 
-def _read_signature(fields: HeaderFields, singletons: Sequence[str]) -> Union[_Input, str]:
+def read_signature(fields: HeaderFields, singletons: Sequence[str]) -> Union[_Input, str]:
+    """The one signature of a request for Web Bot Auth, or the reason why it cannot be read."""
     signature_input = field_value(fields, "signature-input")
     signature = field_value(fields, "signature")
     if signature_input is None and signature is None:

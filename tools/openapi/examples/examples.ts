@@ -70,7 +70,7 @@ function withStandIns(text: string): string {
     .replaceAll('https://id.example', STAND_IN.baseUrl)
     .replaceAll('id.example', new URL(STAND_IN.baseUrl).host)
     .replaceAll(
-      /(?<![A-Za-z0-9+])svc(?=:agent:|-key-|-verify-|-recover-|-scim-|-challenge|\/agent\/|Did)/g,
+      /(?<![A-Za-z0-9+])svc(?=:agent:|-key-|-verify-|-recover-|-report-|-scim-|-challenge|\/agent\/|Did)/g,
       () => STAND_IN.shortName,
     )
     .replaceAll('"shortName": "svc"', `"shortName": "${STAND_IN.shortName}"`)

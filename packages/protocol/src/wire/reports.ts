@@ -173,7 +173,10 @@ export const agentReportsSchema = () =>
 export type AgentReports = Static<ReturnType<typeof agentReportsSchema>>
 
 export const agentReportsQuerySchema = () =>
-  Type.Object({ before: Type.Optional(id()) }, { additionalProperties: false })
+  Type.Object(
+    { before: Type.Optional(Type.String({ maxLength: 25, description: 'the id of a report' })) },
+    { additionalProperties: false },
+  )
 
 export type AgentReportsQuery = Static<ReturnType<typeof agentReportsQuerySchema>>
 

@@ -131,6 +131,14 @@ export function SmallPrint({ context, certificate: { agent } }: FaceProps) {
         It does not state that the agent is good, safe or honest. Owners choose the self-declared
         names, pictures and descriptions, and a verified identity does not verify them.
       </p>
+      <p className="mt-2 text-sm/6">
+        <a
+          href="/docs/reports"
+          className="text-accent underline underline-offset-4 hover:text-accent-strong"
+        >
+          Report this agent
+        </a>
+      </p>
     </Clause>
   )
 }

@@ -39,6 +39,7 @@ test('without the preview the endpoints of the contract have no limits, and no h
       'changeScimUser',
       'createDelegationGroup',
       'createInvitation',
+      'createReport',
       'createScimUser',
     ],
     ...['endDelegationGroup', 'endDelegations', 'endOwnDelegations', 'enrol', 'issueGrant'],
