@@ -19,7 +19,7 @@ import type { App } from '../../http/server.ts'
 import type { CoreDeps } from '../../secrets/core-deps.ts'
 import { OWN_AGENT } from '../find-agent.ts'
 import { answerReport, getEvidence, listReports } from './own-reports.ts'
-import { createReport, type ReportDeps, reportState, withdrawReport } from './report.ts'
+import { createReport, type ReportDeps, reportState, withdrawReport } from './receive-report.ts'
 
 const REPORT = '/api/v1/reports/:id'
 /** Five requests, each of which may have a chain of delegations. */
