@@ -7,6 +7,7 @@ import { Button } from '../../components/button.tsx'
 import { DateTime } from '../../components/date-time.tsx'
 import { ErrorNote } from '../../components/error-note.tsx'
 import { TextAreaField } from '../../components/field.tsx'
+import { NextPageButton } from '../../components/next-page-button.tsx'
 import { Section } from '../../components/page.tsx'
 import { saveFile } from '../../components/save-file.ts'
 import { Loading, Skeleton } from '../../components/skeleton.tsx'
@@ -69,16 +70,7 @@ export function ReportsTab() {
       {reports.map((report) => (
         <ReportSection key={report.id} report={report} />
       ))}
-      {found.hasNextPage && (
-        <Button
-          size="small"
-          className="self-start"
-          pending={found.isFetchingNextPage}
-          onClick={() => void found.fetchNextPage()}
-        >
-          Show older reports
-        </Button>
-      )}
+      <NextPageButton list={found}>Show older reports</NextPageButton>
     </div>
   )
 }
