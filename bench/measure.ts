@@ -13,6 +13,7 @@ import { measureOffline } from './measure-offline.ts'
 import { measureOrganisations } from './measure-organisations.ts'
 import { measureNonces, measureProof } from './measure-proof.ts'
 import { measurePublic } from './measure-public.ts'
+import { measureReports } from './measure-reports.ts'
 import { measureScale } from './measure-scale.ts'
 import { measureSigning } from './measure-signing.ts'
 import { measureTransactions } from './measure-transactions.ts'
@@ -93,7 +94,8 @@ async function measureAll(bench: Bench, options: Options, seed: Seed): Promise<R
   const followers = options.parts.has('followers') ? await measureFollowers(bench, options) : null
   const { measurements, revocations } = await measureScale(bench, options, requestSamples)
   const all = [...alone, ...measurements]
-  const ofOwners = { revocations, keys, organisations, enrolment }
+  const reports = options.parts.has('reports') ? await measureReports(bench) : null
+  const ofOwners = { revocations, keys, organisations, enrolment, reports }
   return { measurements: all, ...ofOwners, nonces, signing, offline, followers, footprint }
 }
 

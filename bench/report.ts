@@ -6,6 +6,7 @@ import type { KeyOperations } from './measure-keys.ts'
 import { type OfflineDecisions, offlineLines } from './measure-offline.ts'
 import { type Organisations, organisationLines } from './measure-organisations.ts'
 import type { NonceMemory } from './measure-proof.ts'
+import { type Reports, reportLines } from './measure-reports.ts'
 import type { Revocations } from './measure-revocations.ts'
 import { type Signing, signingLine } from './measure-signing.ts'
 import { notesFor } from './notes.ts'
@@ -23,6 +24,7 @@ export interface Results {
   readonly signing: Signing | null
   readonly organisations: Organisations | null
   readonly enrolment: Enrolments | null
+  readonly reports: Reports | null
   readonly offline: OfflineDecisions | null
   readonly followers: readonly FollowerLoad[] | null
   readonly footprint: Footprint | null
@@ -53,7 +55,7 @@ export interface Report extends Results {
 /** Prints the report for people. */
 export function reportText(report: Report): string {
   const { followers, footprint, keys, measurements, nonces, offline, revocations } = report
-  const { enrolment, organisations, seeds, signing } = report
+  const { enrolment, organisations, reports, seeds, signing } = report
   return [
     headline(report),
     '',
@@ -64,6 +66,7 @@ export function reportText(report: Report): string {
     ...(signing === null ? [] : [signingLine(signing), '']),
     ...(organisations === null ? [] : [...organisationLines(organisations), '']),
     ...(enrolment === null ? [] : [...enrolmentLines(enrolment), '']),
+    ...(reports === null ? [] : [...reportLines(reports), '']),
     ...(offline === null ? [] : [...offlineLines(offline), '']),
     ...(followers === null ? [] : [...followerLines(followers), '']),
     ...(footprint === null ? [] : [...footprintLines(footprint), '']),

@@ -28,11 +28,12 @@ import type { ReportMetrics } from './report-metrics.ts'
 import {
   clearReport,
   clearRequestsBefore,
+  countHosts,
   countReports,
   deleteReportsBefore,
-  hostsOfAgent,
   insertEvidence,
   insertReport,
+  isOnlyReport,
   reportByToken,
   setClosed,
 } from './report-table.ts'
@@ -179,8 +180,9 @@ async function store(
   await assertWithin(tx, deps.quotas.host, 'host', host, at)
   await assertWithin(tx, deps.quotas.agent, 'tail', tail, at)
   await tellOwner(deps, tx, agent, { id, host, category }, at)
-  const hosts = await hostsOfAgent(tx.db, tail, at - DAY_MS)
-  return { at, isAlarm: hosts.size === ALARM_HOSTS && hosts.get(host) === 1 }
+  const since = at - DAY_MS
+  const isNewHost = await isOnlyReport(tx.db, tail, host, since)
+  return { at, isAlarm: isNewHost && (await countHosts(tx.db, tail, since)) === ALARM_HOSTS }
 }
 
 /** Asserts that a report which was just stored is within a limit. @throws CodedError RATE_LIMITED */

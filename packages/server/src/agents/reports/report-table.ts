@@ -60,20 +60,33 @@ export async function countReports(
   return Number(count)
 }
 
-/** The hosts of the reports about an agent since a time, with the number of reports of each. */
-export async function hostsOfAgent(
+/** Whether there is exactly one report about requests of an agent to a host since a time. */
+export async function isOnlyReport(
   db: Db,
   tail: string,
+  host: string,
   since: number,
-): Promise<ReadonlyMap<string, number>> {
+): Promise<boolean> {
   const rows = await db
     .selectFrom('reports')
-    .select(['host', (eb) => eb.fn.countAll().as('count')])
+    .select('id')
     .where('tail', '=', tail)
     .where('received_at', '>', since)
-    .groupBy('host')
+    .where('host', '=', host)
+    .limit(2)
     .execute()
-  return new Map(rows.map(({ host, count }) => [host, Number(count)]))
+  return rows.length === 1
+}
+
+/** The number of hosts in the reports about an agent since a time. */
+export async function countHosts(db: Db, tail: string, since: number): Promise<number> {
+  const { hosts } = await db
+    .selectFrom('reports')
+    .select((eb) => eb.fn.count('host').distinct().as('hosts'))
+    .where('tail', '=', tail)
+    .where('received_at', '>', since)
+    .executeTakeFirstOrThrow()
+  return Number(hosts)
 }
 
 export interface ReportFilter {

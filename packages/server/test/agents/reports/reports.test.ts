@@ -82,6 +82,13 @@ test('the owner is notified, answers once, and the site reads the answer with it
   )
 })
 
+test('the certificate page says where to report the agent', async () => {
+  const { did } = await newAgent(service)
+  const { text } = await ask(service, `/agent/${did}`)
+  assert.match(text, /href="\/docs\/reports"[^>]*>Report this agent</)
+  assert.equal((await ask(service, '/docs/reports')).status, 200)
+})
+
 test('a wrong token, another owner and another agent see nothing of a report', async () => {
   const [agent, stranger] = [await newAgent(service), await newAgent(service)]
   const report = received(await reportNew(service, agent))
