@@ -154,6 +154,7 @@ const CONTROLS: readonly (readonly [path: string, name: RegExp, least: Role])[] 
   ['agents/DID', /^Choose a member$/, 'manager'],
   ['agents/DID', /^Change status$/, 'responder'],
   ['agents/DID', /^Profile$/, 'manager'],
+  ['agents/DID', /^Reports$/, 'responder'],
   ['agents/DID', /^Danger zone$/, 'responder'],
   ['agents/DID', /^Add a channel$/, 'manager'],
   ['agents/DID/channels', /^Add a channel$/, 'manager'],
