@@ -31,7 +31,7 @@ test('an owner reads a report, answers it, reports the key and suspends the agen
   const contact = 'abuse@shop.example'
   const sent = await sendReport(service, reportBody(did, evidence, { text, contact }))
   const report = jsonOf<ReceivedReport>(sent)
-  await reportNew(service, { did, key }, { url: 'https://rival.example/' })
+  await reportNew(service, { did, key }, { url: `https://${'a'.repeat(60)}.example/` })
   const shown = page.getByRole('region', { name: 'About requests to shop.example' })
   await assertFit(page, async () => {
     await page.reload()

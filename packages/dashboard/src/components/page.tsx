@@ -94,7 +94,7 @@ export function Section({ title, anchor, lead, actions, children }: SectionProps
     >
       <div className="flex flex-wrap items-start justify-between gap-x-6 gap-y-3">
         <div className="flex min-w-0 flex-col gap-1">
-          <h2 id={id} className="font-semibold text-xl tracking-tight">
+          <h2 id={id} className="wrap-anywhere font-semibold text-xl tracking-tight">
             {title}
           </h2>
           {lead && <div className="max-w-2xl text-pretty text-soft">{lead}</div>}

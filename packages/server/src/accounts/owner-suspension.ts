@@ -13,6 +13,6 @@ export async function assertOwnerNotSuspended(db: Db, ownerId: number): Promise<
   const reason = owner.suspension_reason
   throw new CodedError(
     'FORBIDDEN',
-    `The operator suspended this account${reason === null ? '' : ` (${reason})`}. Until they lift the suspension, you cannot issue claim tokens, reactivate agents, change names, profiles or channels, remove verifications or delete the account.`,
+    `The operator suspended this account${reason === null ? '' : ` (${reason})`}. Until they lift the suspension, you cannot issue claim tokens, reactivate agents, change names, profiles or channels, answer reports, remove verifications or delete the account.`,
   )
 }

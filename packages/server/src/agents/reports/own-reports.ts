@@ -7,6 +7,7 @@ import {
   type ReportEvidence,
   type Tail,
 } from '@countersign/protocol'
+import { assertOwnerNotSuspended } from '../../accounts/owner-suspension.ts'
 import { didOfAgent, type Site } from '../../base/site.ts'
 import { timestamp, timestampOrNull } from '../../base/timestamp.ts'
 import type { AgentRow, Db } from '../../database/database.ts'
@@ -67,7 +68,7 @@ export async function listReports(
 
 /**
  * Answers a report once. The reporter can read the answer.
- * @throws CodedError VALIDATION_ERROR, NOT_FOUND; CONFLICT if it is answered or closed
+ * @throws CodedError VALIDATION_ERROR, NOT_FOUND; CONFLICT if it is answered or closed; FORBIDDEN if the owner is suspended
  */
 export async function answerReport(
   { db, site, now }: OwnReportDeps,
@@ -77,6 +78,7 @@ export async function answerReport(
 ): Promise<void> {
   const tail = tailOf(site.naming, agent)
   await db.write(async (tx) => {
+    await assertOwnerNotSuspended(tx.db, ownerId)
     const { state } = await requireOwnReport(tx.db, ownerId, tail, id)
     if (await answerOpenReport(tx, id, text, now())) return
     throw new CodedError('CONFLICT', `This report is ${state}. It can be answered once.`)

@@ -57,6 +57,8 @@ export type VerifiedEvidence = Omit<ReportEvidenceRow, 'report_id'>
 
 /** Keys are replaced while requests are under way, and clocks differ. */
 const KEY_TOLERANCE_MS = 60_000
+/** Of a name in the DNS (RFC 1035), with a port. `URL` takes longer ones. */
+const MAX_HOST_LENGTH = 260
 /** A site decides on its own which chains it accepts. What it sends here, it has accepted. */
 const ANY_CHAIN = { maxDepth: 3, maxSeconds: 86_400, mcp: true }
 
@@ -91,6 +93,7 @@ function readRequest(naming: Naming, sent: Evidence, position: number, now: numb
   }
   if (!URL.canParse(sent.url)) throw faulty(position, 'has no valid URL.')
   const { origin, host, pathname } = new URL(sent.url)
+  if (host.length > MAX_HOST_LENGTH) throw faulty(position, 'has no valid host.')
   const input = readSignatureInput(fields, singletonHeaders(naming.idHeader))
   if (typeof input === 'string') throw refused(position, input)
   if (input.created === null) throw refused(position, 'lifetime')

@@ -111,6 +111,8 @@ test('a request for another host, of another agent, or that is changed, is no ev
   const elsewhere = await evidenceBy(service, agent, { url: 'https://rival.example/' })
   await assertNoEvidence([sent, elsewhere], /evidence\[1\] is for rival\.example/)
   await assertNoEvidence([{ ...sent, url: 'https://user:secret@shop.example/' }], /bad-host/)
+  const long = `https://${'a'.repeat(300)}.example/`
+  await assertNoEvidence([await evidenceBy(service, agent, { url: long })], /no valid host/)
   await assertNoEvidence([{ ...sent, url: 'http://shop.example/search?q=1' }], /insecure/)
   received(await sendReport(service, reportBody(agent.did, [sent])))
 })

@@ -113,6 +113,22 @@ test('a wrong token, another owner and another agent see nothing of a report', a
   assertRefused(anonymous, 401, 'UNAUTHENTICATED')
 })
 
+test('a suspended owner reads reports, and answers none', async () => {
+  const agent = await newAgent(service)
+  const { id } = received(await reportNew(service, agent))
+  const { db } = service.operator
+  const [{ username } = { username: '' }] = await db.read
+    .selectFrom('owners')
+    .select('username')
+    .where('id', '=', agent.owner.ownerId)
+    .execute()
+  const { code, stderr } = await countersignd(service.env, 'owner', 'suspend', username)
+  assert.equal(code, 0, stderr)
+  assert.equal((await reportsOf(agent.owner, agent.did)).reports.length, 1)
+  const answer = await agent.owner.post(reportsPath(agent.did, `/${id}/answer`), { text: 'x' })
+  assertRefused(answer, 403, 'FORBIDDEN', /suspended/)
+})
+
 test('a member needs the role responder', async () => {
   const acme = await createOrganisation(service, 'reported')
   await acme.verify()
