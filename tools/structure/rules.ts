@@ -48,7 +48,7 @@ export const BARS: readonly {
   readonly mostFiles?: number
   readonly mostLines: number
 }[] = [
-  { within: /^packages\/server\/src\//, mostFiles: 680, mostLines: 77_500 },
+  { within: /^packages\/server\/src\//, mostFiles: 690, mostLines: 78_000 },
   // The lists of parts and of effects, and what registers, runs and closes them.
   { within: /^packages\/server\/src\/service\/[^/]+\.ts$/, mostLines: 760 },
   { within: /^packages\/[a-z]+\/src\//, mostLines: 139_000 },
