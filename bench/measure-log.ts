@@ -42,7 +42,7 @@ try {
   const file = join(dataDir, 'countersign.db')
   const port = await freePort()
   const db = await openDatabase({ kind: 'sqlite', file }, Date.now, EFFECTS)
-  const key = await openServiceKey({ db, dataDir }, 'log')
+  const key = await openServiceKey({ db, folders: { keysDir: dataDir, dataDir } }, 'log')
   const host = `${HOST}:${port}`
   const deps = { db, dataDir, key, naming, host, now: Date.now, randomBytes, witnesses: null }
   const log = new TransparencyLog(deps)

@@ -55,7 +55,7 @@ async function prepare(
   count: number,
   make: (i: number) => { readonly hash: Buffer; readonly written: Buffer },
 ): Promise<ClaimSeed> {
-  const pepper = loadPepper(seed.dir)
+  const pepper = loadPepper({ keysDir: seed.dir, dataDir: seed.dir })
   const file = join(dir, 'claims')
   const grow = async (name: string, from: string, root: string) => {
     const database = join(dir, name)

@@ -122,7 +122,7 @@ export function fingerprintOf(files: readonly string[]): string {
 
 async function fill(seed: Seed): Promise<void> {
   const { agents } = seed
-  const pepper = loadPepper(seed.dir)
+  const pepper = loadPepper({ keysDir: seed.dir, dataDir: seed.dir })
   const seeders = await seedersOf(seed, pepper.id)
   const realKeys = Math.min(REAL_KEYS, agents)
   const apart = Math.floor(agents / realKeys)

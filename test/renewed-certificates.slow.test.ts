@@ -38,7 +38,7 @@ test('an agent whose certificate was replaced is refused once, gets another and 
   await agent.claim(await service.operator.issueToken(owner))
   assert.equal((await agent.fetch(shop)).status, 200)
 
-  const pepper = loadPepper(service.settings.dataDir)
+  const pepper = loadPepper(service.settings)
   const lower = { assurance: 'low', expiresAt: null } as const
   const subject = { provider: 'in-person', issuer: 'host', subject: String(owner), ...lower }
   await verifyOwner({ db, now: Date.now, pepper }, owner, subject)

@@ -171,8 +171,8 @@ export async function openOperator(
   now: () => number = Date.now,
 ): Promise<Operator> {
   const db = await openDatabase(settings.database, now, EFFECTS)
-  const { naming, dataDir } = settings
-  const pepper = loadPepper(dataDir)
+  const { naming } = settings
+  const pepper = loadPepper(settings)
   return {
     db,
     pepper,

@@ -98,7 +98,7 @@ export async function openAgents(
   const { settings, db, site, metrics } = context
   const { naming } = site
   const { keyReuse, recoveryDelayMs } = settings
-  const directoryKey = await openServiceKey({ db, dataDir: settings.dataDir }, 'directory')
+  const directoryKey = await openServiceKey({ db, folders: settings }, 'directory')
   const claimDeps = { ...context, naming, keyReuse, log }
   const keyDeps = { ...context, keyReuse, recoveryDelayMs }
   const platformKeys = new PlatformKeys(context)

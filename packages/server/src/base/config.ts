@@ -77,6 +77,8 @@ export interface Settings {
   /** PostgreSQL standbys for lookups, or null. May contain a password. */
   readonly replicaUrl: string | null
   readonly dataDir: string
+  /** Folder that is read before `dataDir` for the secrets that nodes share. */
+  readonly keysDir: string
   readonly naming: Naming
   readonly serviceName: string
   /** Addresses and CIDR ranges whose X-Forwarded-For header is trusted. */
@@ -216,6 +218,7 @@ export function readSettings(env: Env): Settings {
       'postgres://<user>:<password>@<host>:<port>/<database>',
     ).url,
     dataDir,
+    keysDir: resolve(env.KEYS_DIR || dataDir),
     naming: namingFor(shortName, idHeader),
     serviceName: read(
       'SERVICE_NAME',

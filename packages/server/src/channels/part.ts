@@ -18,7 +18,7 @@ export async function openChannels(
   context: PartDeps & ReadDeps & { readonly channelSources: ChannelSources },
 ): Promise<OwnersPart> {
   const { settings, log, db, site, now } = context
-  const a2aKeys = await openDerivedServiceKeys({ db, dataDir: settings.dataDir }, 'a2a')
+  const a2aKeys = await openDerivedServiceKeys({ db, folders: settings }, 'a2a')
   const deps = { ...context, a2aKeys }
   const checks = new DueChecks(deps, (err) => log.error({ err }, 'a check failed'))
   const domains = new DomainRechecks(context, (err) =>

@@ -29,7 +29,7 @@ export async function openLog(context: PartDeps & ReadDeps & OwnerDeps): Promise
   const { dataDir, requireWitness: isRequired } = settings
   const policy = readWitnesses(settings)
   const witnesses = policy && new LogWitnesses({ db, policy, isRequired, sender, now })
-  const key = await openServiceKey({ db, dataDir }, 'log')
+  const key = await openServiceKey({ db, folders: settings }, 'log')
   const { host, naming } = site
   const log = new TransparencyLog({ ...context, dataDir, key, naming, host, witnesses })
   const daily = new DailyCheck(db.read, elapsed)

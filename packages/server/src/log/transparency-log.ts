@@ -237,7 +237,7 @@ export class TransparencyLog implements ClaimLog {
     if (equalHashes(this.#deps.key.publicKey, public_key)) return
     throw new LogHaltedError(
       'other-key',
-      `log-key in DATA_DIR is not the key of ${origin}. Copy it from another node or from the backup, or begin a new log: countersignd log new-epoch`,
+      `log-key is not the key of ${origin}. Copy it from another node or from the backup, or begin a new log: countersignd log new-epoch`,
     )
   }
 
@@ -249,7 +249,7 @@ export class TransparencyLog implements ClaimLog {
     if (is !== undefined && is.size === size && equalHashes(is.root, root)) return
     throw new LogHaltedError(
       'other-key',
-      `The checkpoint of ${origin} in the database is not signed by log-key in DATA_DIR. Copy log-key from another node or from the backup.`,
+      `The checkpoint of ${origin} in the database is not signed by log-key. Copy log-key from another node or from the backup.`,
     )
   }
 

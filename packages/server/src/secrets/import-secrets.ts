@@ -1,7 +1,8 @@
 import { existsSync, linkSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { syncPath } from '../base/durable-file.ts'
-import { readSharedSecrets, replacedSecret } from './secret-files.ts'
+import { readSharedSecrets, replacedSecret, sharedSecretsIn } from './secret-files.ts'
+import type { SecretFolders } from './secrets.ts'
 
 /** What became of each file, by name. */
 export interface ImportedSecrets {
@@ -12,19 +13,22 @@ export interface ImportedSecrets {
   readonly replaced: readonly string[]
 }
 
-/** Files of the data directory have other contents, and nobody has said to replace them. Nothing was changed. */
+/** Files have other contents, and nobody has said to replace them, or they are in `keysDir`. Nothing was changed. */
 export class OtherSecretsError extends Error {
   override readonly name = 'OtherSecretsError'
   readonly files: readonly string[]
+  /** Whether they are in `keysDir`, where nothing is written. */
+  readonly isFixed: boolean
 
-  constructor(files: readonly string[]) {
-    super(`${files.join(', ')} in DATA_DIR: other contents`)
+  constructor(files: readonly string[], isFixed: boolean) {
+    super(`${files.join(', ')}: other contents`)
     this.files = files
+    this.isFixed = isFixed
   }
 }
 
 /**
- * Writes secrets into a data directory, with file mode 0600. All are on disk before the first gets its name, and if one cannot get it,
+ * Writes secrets that this node does not have into its data directory, with file mode 0600. All are on disk before the first gets its name, and if one cannot get it,
  * all that have are taken back. If the machine stops in between, the same import completes it.
  * @param secrets 32 bytes each, by the name of the file
  * @param replaces whether to replace files with other contents; they are kept as `<name>.replaced-<time>`
@@ -32,16 +36,20 @@ export class OtherSecretsError extends Error {
  * @throws OtherSecretsError
  */
 export function importSecrets(
-  dataDir: string,
+  folders: SecretFolders,
   secrets: ReadonlyMap<string, Buffer>,
   { replaces, at }: { readonly replaces: boolean; readonly at: number },
 ): ImportedSecrets {
+  const { keysDir, dataDir } = folders
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
-  const existing = readSharedSecrets(dataDir)
+  const existing = readSharedSecrets(folders)
   const names = [...secrets.keys()]
   const same = names.filter((name) => existing.get(name)?.equals(secrets.get(name) as Buffer))
   const replaced = names.filter((name) => existing.has(name) && !same.includes(name))
-  if (replaced.length > 0 && !replaces) throw new OtherSecretsError(replaced)
+  const fixed =
+    keysDir === dataDir ? [] : sharedSecretsIn(keysDir).filter((name) => replaced.includes(name))
+  if (fixed.length > 0) throw new OtherSecretsError(fixed, true)
+  if (replaced.length > 0 && !replaces) throw new OtherSecretsError(replaced, false)
   const added = names.filter((name) => !existing.has(name))
   place(dataDir, secrets, [...added, ...replaced], at)
   return { added, same, replaced }

@@ -1,6 +1,22 @@
 import { createHash, createHmac, hkdfSync, randomBytes } from 'node:crypto'
-import { chmodSync, linkSync, mkdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readFileSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
+
+/** The folders of the secrets that all nodes share. By default they are the same. */
+export interface SecretFolders {
+  /** Secrets are read here first. Nothing is written here: it may be a read-only volume, such as a Secret of Kubernetes. */
+  readonly keysDir: string
+  /** Secrets are read here if `keysDir` does not have them. New ones are stored here. */
+  readonly dataDir: string
+}
 
 /** The secret key that hashes subjects of identity providers. */
 export interface Pepper {
@@ -18,16 +34,16 @@ export interface Pepper {
 export const PEPPER = 'identity-pepper'
 
 /**
- * Reads the pepper of a data directory. Creates it if it does not exist: 32 random bytes, file mode 0600.
+ * Reads the pepper. Creates it in the data directory if it does not exist: 32 random bytes, file mode 0600.
  * @throws Error if the file has other contents
  */
-export function loadPepper(dataDir: string): Pepper {
-  return pepperOf(loadSecret(dataDir, PEPPER))
+export function loadPepper(folders: SecretFolders): Pepper {
+  return pepperOf(loadSecret(folders, PEPPER))
 }
 
-/** Reads the pepper of a data directory. @returns null if there is none @throws Error if the file has other contents */
-export function readPepper(dataDir: string): Pepper | null {
-  const key = readSecretIfExists(dataDir, PEPPER)
+/** Reads the pepper. @returns null if there is none @throws Error if the file has other contents */
+export function readPepper(folders: SecretFolders): Pepper | null {
+  const key = readSharedSecret(folders, PEPPER)
   return key === null ? null : pepperOf(key)
 }
 
@@ -48,12 +64,16 @@ function pepperOf(key: Buffer): Pepper {
 }
 
 /**
- * Reads a secret of 32 bytes, stored in its own file in hexadecimal. Creates it if it does not exist, with file mode 0600.
- * @throws Error if the file has other contents
+ * Reads a secret of 32 bytes, stored in its own file in hexadecimal. Creates it in the data directory if it does not exist, with file mode 0600.
+ * @throws Error if the file has other contents, or `keysDir` does not exist
  */
-export function loadSecret(dataDir: string, name: string): Buffer {
-  const existing = readSecretIfExists(dataDir, name)
+export function loadSecret(folders: SecretFolders, name: string): Buffer {
+  const existing = readSharedSecret(folders, name)
   if (existing !== null) return existing
+  const { keysDir, dataDir } = folders
+  // A volume that is not mounted must not become a second set of keys.
+  if (keysDir !== dataDir && !existsSync(keysDir))
+    throw new Error(`KEYS_DIR does not exist, and DATA_DIR has no ${name}`)
   writeSecret(dataDir, name, randomBytes(32))
   return readSecret(join(dataDir, name))
 }
@@ -64,14 +84,21 @@ export function writeSecret(dataDir: string, name: string, secret: Uint8Array): 
   publish(join(dataDir, name), `${Buffer.from(secret).toString('hex')}\n`)
 }
 
-/** @returns null if there is no such file @throws Error if the file has other contents */
-export function readSecretIfExists(dataDir: string, name: string): Buffer | null {
-  try {
-    return readSecret(join(dataDir, name))
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
-    throw error
+/** Reads a secret that all nodes share. @returns null if neither folder has it @throws Error if the file that counts has other contents */
+export function readSharedSecret({ keysDir, dataDir }: SecretFolders, name: string): Buffer | null {
+  return readSecretIfExists([keysDir, dataDir], name)
+}
+
+/** @param dirs the first one with such a file counts @returns null if there is none @throws Error if the file has other contents */
+export function readSecretIfExists(dirs: readonly string[], name: string): Buffer | null {
+  for (const dir of dirs) {
+    try {
+      return readSecret(join(dir, name))
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    }
   }
+  return null
 }
 
 function readSecret(file: string): Buffer {

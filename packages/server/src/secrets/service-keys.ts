@@ -3,7 +3,7 @@ import { keyThumbprint } from '@countersign/protocol'
 import sodium from 'sodium-native'
 import type { Database, Db } from '../database/database.ts'
 import { insertSetting, readSetting, writeSetting } from '../database/settings-table.ts'
-import { loadSecret, readSecretIfExists } from './secrets.ts'
+import { loadSecret, readSharedSecret, type SecretFolders } from './secrets.ts'
 
 /**
  * What the service signs with keys of its own. Each purpose has its own key pair, so that a signature for one can never be
@@ -21,7 +21,7 @@ export interface ServiceKey {
   sign(message: Uint8Array): Uint8Array
 }
 
-/** The file of a key in the data directory, and the name of the setting by which the database recognizes it. */
+/** The file of a key, and the name of the setting by which the database recognizes it. */
 export function serviceKeyName(purpose: ServiceKeyPurpose): string {
   return `${purpose}-key`
 }
@@ -35,7 +35,7 @@ export class OtherServiceKeyError extends Error {
     const problem =
       found === 'missing'
         ? `${file} is missing in DATA_DIR.`
-        : `${file} in DATA_DIR is not the one that the database knows.`
+        : `${file} is not the one that the database knows.`
     super(
       `${problem} Copy that file from another node or from the backup. If it is lost, run: countersignd ${purpose === 'log' ? 'log new-epoch' : `accept-service-key ${purpose}`}`,
     )
@@ -44,7 +44,7 @@ export class OtherServiceKeyError extends Error {
 
 interface Parts {
   readonly db: Database
-  readonly dataDir: string
+  readonly folders: SecretFolders
 }
 
 /**
@@ -53,12 +53,12 @@ interface Parts {
  * @throws OtherServiceKeyError; Error if the file has other contents
  */
 export async function openServiceKey(
-  { db, dataDir }: Parts,
+  { db, folders }: Parts,
   purpose: ServiceKeyPurpose,
 ): Promise<ServiceKey> {
-  const found = await compareServiceKey(db.read, dataDir, purpose)
+  const found = await compareServiceKey(db.read, folders, purpose)
   if (found === 'other' || found === 'missing') throw new OtherServiceKeyError(purpose, found)
-  const key = serviceKeyOf(loadSecret(dataDir, serviceKeyName(purpose)))
+  const key = serviceKeyOf(loadSecret(folders, serviceKeyName(purpose)))
   if (found === 'same') return key
   const thumbprint = keyThumbprint(key.publicKey)
   const stored = await db.write((tx) => insertSetting(tx, serviceKeyName(purpose), thumbprint))
@@ -78,32 +78,32 @@ export async function openDerivedServiceKeys(
   purpose: ServiceKeyPurpose,
 ): Promise<DeriveServiceKey> {
   await openServiceKey(parts, purpose)
-  const secret = loadSecret(parts.dataDir, serviceKeyName(purpose))
+  const secret = loadSecret(parts.folders, serviceKeyName(purpose))
   return (info) => serviceKeyOf(Buffer.from(hkdfSync('sha256', secret, '', info, secret.length)))
 }
 
 /**
- * Compares the key of a data directory with the one that the database knows. Creates nothing.
+ * Compares the key of a node with the one that the database knows. Creates nothing.
  * @returns `unknown` if no node has stored its key's thumbprint yet
  */
 export async function compareServiceKey(
   db: Db,
-  dataDir: string,
+  folders: SecretFolders,
   purpose: ServiceKeyPurpose,
 ): Promise<'same' | 'other' | 'missing' | 'unknown'> {
   const known = await readSetting(db, serviceKeyName(purpose))
   if (known === null) return 'unknown'
-  const seed = readSecretIfExists(dataDir, serviceKeyName(purpose))
+  const seed = readSharedSecret(folders, serviceKeyName(purpose))
   if (seed === null) return 'missing'
   return keyThumbprint(serviceKeyOf(seed).publicKey) === known ? 'same' : 'other'
 }
 
-/** Makes the key in the data directory the valid one, and creates it if it does not exist. */
+/** Makes the key of this node the valid one, and creates it if it does not exist. */
 export async function acceptServiceKey(
-  { db, dataDir }: Parts,
+  { db, folders }: Parts,
   purpose: ServiceKeyPurpose,
 ): Promise<void> {
-  const { publicKey } = serviceKeyOf(loadSecret(dataDir, serviceKeyName(purpose)))
+  const { publicKey } = serviceKeyOf(loadSecret(folders, serviceKeyName(purpose)))
   await db.write((tx) => writeSetting(tx, serviceKeyName(purpose), keyThumbprint(publicKey)))
 }
 

@@ -124,7 +124,7 @@ async function start(
     await db.check()
     checked?.recordIntact()
   }
-  const pepper = loadPepper(dataDir)
+  const pepper = loadPepper(settings)
   await assertSamePepper({ db, pepper })
   await assertSameBaseUrl(db, baseUrl)
   const readModel = await openReadModel(settings, db, timing.elapsed, resources)

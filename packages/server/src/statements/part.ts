@@ -60,8 +60,12 @@ export async function openStatements(
   { loggedKeys }: LogPart,
 ): Promise<StatementsPart> {
   const { settings, log, db, site, metrics, resources } = context
-  const { dataDir, certificateLifetimeMs } = settings
-  const issuerKeys = await IssuerKeyRing.open({ ...context, dataDir, certificateLifetimeMs })
+  const { certificateLifetimeMs } = settings
+  const issuerKeys = await IssuerKeyRing.open({
+    ...context,
+    folders: settings,
+    certificateLifetimeMs,
+  })
   const status = await openStatus({
     ...context,
     issuerKeys,

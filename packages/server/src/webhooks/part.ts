@@ -10,7 +10,7 @@ export async function openWebhooks(
   context: PartDeps & { readonly sender: Sender },
 ): Promise<OwnersPart> {
   const { db, now, settings, log } = context
-  const webhookKey = await openServiceKey({ db, dataDir: settings.dataDir }, 'webhook')
+  const webhookKey = await openServiceKey({ db, folders: settings }, 'webhook')
   const deps = { ...context, webhookKey }
   const deliveries = new DueDeliveries(deps, (err) =>
     log.error({ err }, 'webhook deliveries failed'),

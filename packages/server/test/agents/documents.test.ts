@@ -78,7 +78,7 @@ function verify(
   const deps = {
     db: operator.db,
     now: () => Date.now() + ahead,
-    pepper: loadPepper(settings.dataDir),
+    pepper: loadPepper(settings),
   }
   const subject = { provider, issuer: 'x', subject: 'y' }
   return verifyOwner(deps, ownerId, { ...subject, assurance, expiresAt: null })

@@ -140,7 +140,7 @@ test('the strongest verification and the strongest channel count, the latest amo
   const owner = await service.operator.addVerifiedOwner('ada', 'low')
   const did = await claimAgent(service, owner)
   const { db } = service.operator
-  const pepper = loadPepper(service.settings.dataDir)
+  const pepper = loadPepper(service.settings)
   const verify = (provider: string, assurance: Assurance) => {
     const verification = { provider, issuer: 'x', subject: 'y', assurance, expiresAt: null }
     return verifyOwner({ db, now: Date.now, pepper }, owner, verification)

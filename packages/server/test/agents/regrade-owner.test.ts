@@ -14,11 +14,11 @@ import {
   testEnv,
 } from '../../../../test/support/service.ts'
 import { unverifyOwner, verifyOwner } from '../../src/accounts/identity/record-verification.ts'
-import { readSettings } from '../../src/base/config.ts'
+import { readSettings, type Settings } from '../../src/base/config.ts'
 import type { Database } from '../../src/database/database.ts'
 import { takeJob } from '../../src/database/jobs/job-table.ts'
 import { runDueJobs } from '../../src/database/jobs/run-jobs.ts'
-import { loadPepper } from '../../src/secrets/secrets.ts'
+import { loadPepper, type SecretFolders } from '../../src/secrets/secrets.ts'
 import { deleteAccount } from '../../src/service/privacy/delete-account.ts'
 import { Erasures } from '../../src/service/privacy/erasures.ts'
 
@@ -56,15 +56,15 @@ interface OwnerWithAgents {
 }
 
 /** A database without a running service, so that jobs run only when the test runs them. */
-async function openData(t: TestContext): Promise<{ operator: Operator; dataDir: string }> {
+async function openData(t: TestContext): Promise<{ operator: Operator; settings: Settings }> {
   const settings = readSettings(await testEnv(t))
   const operator = await openOperator(settings)
   t.after(() => operator.close())
-  return { operator, dataDir: settings.dataDir }
+  return { operator, settings }
 }
 
-function verify(db: Database, dataDir: string, ownerId: number, assurance: Assurance) {
-  const deps = { db, now: Date.now, pepper: loadPepper(dataDir) }
+function verify(db: Database, folders: SecretFolders, ownerId: number, assurance: Assurance) {
+  const deps = { db, now: Date.now, pepper: loadPepper(folders) }
   const subject = { provider: 'mitid', issuer: 'x', subject: String(ownerId) }
   return verifyOwner(deps, ownerId, { ...subject, assurance, expiresAt: null })
 }
@@ -87,7 +87,7 @@ test('verifying an owner records one grade change for each of their many agents,
   const { ownerId, tails } = await manyAgents(operator, 'ada')
   const other = await manyAgents(operator, 'grace')
 
-  await verify(operator.db, service.settings.dataDir, ownerId, 'high')
+  await verify(operator.db, service.settings, ownerId, 'high')
 
   await untilGradeChanges(operator.db.read, tails.at(-1) as string, ['C>B'])
   const expected = [...tails.slice(0, -2).map(() => 'D>C'), 'B>A', 'C>B']
@@ -97,9 +97,9 @@ test('verifying an owner records one grade change for each of their many agents,
 })
 
 test('the first batch of agents is regraded in the transaction of the verification, the rest by a job that is due at once', async (t) => {
-  const { operator, dataDir } = await openData(t)
+  const { operator, settings } = await openData(t)
   const { ownerId, tails } = await manyAgents(operator, 'ada')
-  await verify(operator.db, dataDir, ownerId, 'high')
+  await verify(operator.db, settings, ownerId, 'high')
   const changes = (await gradeChangesOf(operator.db, tails)).filter((each) => each !== '')
   assert.ok(changes.length > 0 && changes.length < MANY, String(changes.length))
   const [job, ...others] = await jobs(operator.db)
@@ -110,10 +110,10 @@ test('the first batch of agents is regraded in the transaction of the verificati
 })
 
 test('another verification change during a regrade restarts it from the first agent', async (t) => {
-  const { operator, dataDir } = await openData(t)
+  const { operator, settings } = await openData(t)
   const { db } = operator
   const { ownerId, tails } = await manyAgents(operator, 'ada')
-  await verify(db, dataDir, ownerId, 'high')
+  await verify(db, settings, ownerId, 'high')
   const [begun] = await jobs(db)
   // Run exactly one job.
   const frozen = begun?.run_at ?? 0
@@ -146,11 +146,11 @@ test('another verification change during a regrade restarts it from the first ag
 })
 
 test('of concurrent runners exactly one runs a job, also if the job was replaced', async (t) => {
-  const { operator, dataDir } = await openData(t)
+  const { operator, settings } = await openData(t)
   const { db } = operator
   const { ownerId, tails } = await manyAgents(operator, 'ada')
   const frozen = Date.now()
-  await verify(db, dataDir, ownerId, 'high')
+  await verify(db, settings, ownerId, 'high')
   // All at the same time, so that jobs do not differ in their due time.
   await Promise.all(
     Array.from({ length: 5 }, () =>
@@ -165,7 +165,7 @@ test('of concurrent runners exactly one runs a job, also if the job was replaced
 })
 
 test('deleting an account deletes its regrade job and no job of other accounts', async (t) => {
-  const { operator, dataDir } = await openData(t)
+  const { operator, settings } = await openData(t)
   const { db } = operator
   const owners: OwnerWithAgents[] = []
   // Twelve owners, so that the id 12 starts with the id 1.
@@ -175,10 +175,10 @@ test('deleting an account deletes its regrade job and no job of other accounts',
   }
   const [first, twelfth] = owners as [OwnerWithAgents, OwnerWithAgents]
   assert.deepEqual([first.ownerId, twelfth.ownerId], [1, 12])
-  for (const { ownerId } of owners) await verify(db, dataDir, ownerId, 'high')
+  for (const { ownerId } of owners) await verify(db, settings, ownerId, 'high')
   assert.equal(
     await deleteAccount(
-      { db, now: Date.now, pepper: operator.pepper, erasures: new Erasures(dataDir) },
+      { db, now: Date.now, pepper: operator.pepper, erasures: new Erasures(settings.dataDir) },
       first.ownerId,
       'owner-0',
     ),

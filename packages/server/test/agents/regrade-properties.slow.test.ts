@@ -65,7 +65,7 @@ async function setUp(t: TestContext) {
   const operator = await openOperator(settings, now)
   const { db } = operator
   const readModel = new AgentReadModel(db, 100, () => Buffer.alloc(16))
-  const pepper = loadPepper(settings.dataDir)
+  const pepper = loadPepper(settings)
   const owner = await operator.addVerifiedOwner('ada', 'low')
   const ed25519 = new Ed25519Verifier()
   const { naming, keyReuse } = settings

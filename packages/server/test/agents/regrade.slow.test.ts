@@ -22,7 +22,7 @@ async function setUp(t: TestContext, assurance: Assurance = 'substantial') {
   const { db } = service.operator
   const changes = () => gradeChanges(db.read, did)
   const verify = (provider: string, assurance: Assurance, expiresAt: number | null = null) => {
-    const pepper = loadPepper(service.settings.dataDir)
+    const pepper = loadPepper(service.settings)
     const verification = { provider, issuer: 'x', subject: 'y', assurance, expiresAt }
     return verifyOwner({ db, now, pepper }, owner, verification)
   }

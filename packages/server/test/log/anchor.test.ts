@@ -246,7 +246,7 @@ test('what a commit with an unknown outcome has left is signed only after a comm
       return result
     },
   }
-  const key = await openServiceKey({ ...world.settings, db: world.db }, 'log')
+  const key = await openServiceKey({ db: world.db, folders: world.settings }, 'log')
   const node = await openNode(world.settings, doubtful, { key })
   await node.run()
   isDoubtful = true

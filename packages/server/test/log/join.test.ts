@@ -44,7 +44,7 @@ type World = Awaited<ReturnType<typeof open>>
 
 async function newNode(t: TestContext, { settings, db, now }: World) {
   const dataDir = tempDir(t)
-  const key = await openServiceKey({ db, dataDir: settings.dataDir }, 'log')
+  const key = await openServiceKey({ db, folders: settings }, 'log')
   const node = await openNode(settings, db, { dataDir, now, key })
   return { ...node, dataDir }
 }
@@ -119,7 +119,7 @@ test('a node whose log-head was deleted asks again after a minute, with another 
 test('forged and replayed answers to a join are ignored', async (t) => {
   const world = await open(t)
   const { naming, settings, db, node } = world
-  const key = await openServiceKey({ db, dataDir: settings.dataDir }, 'log')
+  const key = await openServiceKey({ db, folders: settings }, 'log')
   const row = await currentEpoch(db.read)
   assert.ok(row)
   const state = { origin: row.origin, size: row.size, root: row.root }
@@ -180,7 +180,7 @@ test('forged and replayed answers to a join are ignored', async (t) => {
 test('an answer whose state the database does not contain gives no anchor', async (t) => {
   const world = await open(t)
   const { naming, settings, db } = world
-  const key = await openServiceKey({ db, dataDir: settings.dataDir }, 'log')
+  const key = await openServiceKey({ db, folders: settings }, 'log')
   const joining = await newNode(t, world)
   await joining.run()
   const { origin = '' } = (await currentEpoch(db.read)) ?? {}

@@ -13,7 +13,7 @@ const [env = '{}', step = ''] = process.argv.slice(2)
 const settings = readSettings(JSON.parse(env) as Record<string, string>)
 const db = await openDatabase(settings.database, Date.now, EFFECTS)
 const die = () => process.kill(process.pid, 'SIGKILL')
-const key = await openServiceKey({ db, dataDir: settings.dataDir }, 'log')
+const key = await openServiceKey({ db, folders: settings }, 'log')
 let isSigned = false
 const killed = {
   publicKey: key.publicKey,

@@ -66,7 +66,7 @@ test('agents of one owner are not linked by the time of their entries, neither a
   }
   const claimOrder = didsOf(await entriesNow())
 
-  const deps = { db, now: () => now, pepper: loadPepper(settings.dataDir) }
+  const deps = { db, now: () => now, pepper: loadPepper(settings) }
   const subject = { provider: 'in-person', issuer: 'host', subject: String(owner) }
   const verifiedAt = now
   await verifyOwner(deps, owner, { ...subject, assurance: 'high', expiresAt: null })

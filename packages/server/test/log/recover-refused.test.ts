@@ -49,7 +49,7 @@ async function open(t: TestContext) {
   await db.writeBatched(mintBatch, { deps, claim: { ...claim, signature: randomBytes(64) } })
   await (await openNode(settings, db)).run()
   rmSync(join(dataDir, ANCHOR_FILE))
-  const logKey = await openServiceKey({ db, dataDir }, 'log')
+  const logKey = await openServiceKey({ db, folders: settings }, 'log')
   const [row] = await db.read.selectFrom('log_entries').select(['entry', 'tail']).execute()
   const did = didOf(naming, row?.tail as Tail)
 

@@ -27,7 +27,8 @@ export async function openNode(
   { witnesses, now = Date.now, ...options }: NodeOptions = {},
 ): Promise<LogNode> {
   const { naming, baseUrl, dataDir } = settings
-  const key = options.key ?? (await openServiceKey({ db: db as Database, dataDir }, 'log'))
+  const key =
+    options.key ?? (await openServiceKey({ db: db as Database, folders: settings }, 'log'))
   const log = new TransparencyLog({
     db,
     key,

@@ -34,7 +34,7 @@ test('a node with another identity-pepper refuses to start and says why; with th
 
   const refused = await countersignd(env, 'serve')
   assert.equal(refused.code, 2)
-  assert.match(refused.stderr, /identity-pepper in DATA_DIR is not the one/)
+  assert.match(refused.stderr, /identity-pepper is not the one/)
   const verified = await countersignd(env, 'owner', 'verify', 'ada', '--provider', 'in-person')
   assert.equal(verified.code, 2, 'verification is refused too')
   assert.equal(

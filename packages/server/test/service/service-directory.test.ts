@@ -125,7 +125,7 @@ test('a node without the key or with another refuses to start and says what to d
   copyFileSync(file(dataDir, 'identity-pepper'), file(dataDir, 'directory-key'))
   const refused = await countersignd(env, 'serve')
   assert.equal(refused.code, 2)
-  assert.match(refused.stderr, /directory-key in DATA_DIR is not the one that the database knows/)
+  assert.match(refused.stderr, /directory-key is not the one that the database knows/)
 
   assert.equal((await countersignd(env, 'accept-service-key', 'pepper')).code, 2)
   assert.equal((await countersignd(env, 'accept-service-key', 'directory')).code, 0)
@@ -134,6 +134,8 @@ test('a node without the key or with another refuses to start and says what to d
   assert.match((await countersignd(first.env, 'doctor')).stdout, /ok +service keys/)
 })
 
+const bothIn = (dir: string) => ({ keysDir: dir, dataDir: dir })
+
 test('of two nodes that make the key at the same time, one wins and the other is refused', async (t) => {
   const settings = readSettings(await testEnv(t))
   const operator = await openOperator(settings)
@@ -141,7 +143,7 @@ test('of two nodes that make the key at the same time, one wins and the other is
   const { db } = operator
   const dirs = [tempDir(t), tempDir(t)]
   const opened = await Promise.allSettled(
-    dirs.map((dataDir) => openServiceKey({ db, dataDir }, 'directory')),
+    dirs.map((dir) => openServiceKey({ db, folders: bothIn(dir) }, 'directory')),
   )
   const reasons = opened.flatMap((each) => (each.status === 'rejected' ? [each.reason] : []))
   assert.equal(reasons.length, 1)
@@ -150,7 +152,7 @@ test('of two nodes that make the key at the same time, one wins and the other is
   const shared = tempDir(t)
   const other = await openOperator(readSettings(await testEnv(t)))
   t.after(() => other.close())
-  const parts = { db: other.db, dataDir: shared }
+  const parts = { db: other.db, folders: bothIn(shared) }
   const [one, two] = await Promise.all([
     openServiceKey(parts, 'directory'),
     openServiceKey(parts, 'directory'),

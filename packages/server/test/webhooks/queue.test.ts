@@ -49,9 +49,9 @@ async function startWorld(t: TestContext): Promise<World> {
   const operator = await openOperator(settings, now)
   const { db } = operator
   const sender = openSender(settings, 'Countersign/test')
-  const webhookKey = await openServiceKey({ db, dataDir: settings.dataDir }, 'webhook')
+  const webhookKey = await openServiceKey({ db, folders: settings }, 'webhook')
   const site = siteOf(settings.naming, settings.baseUrl)
-  const pepper = loadPepper(settings.dataDir)
+  const pepper = loadPepper(settings)
   const deps: WebhookDeps = { db, site, pepper, now, randomBytes, webhookKey, sender }
   const ownerId = await operator.addVerifiedOwner('ada')
   const receiver = await startReceiver(t)

@@ -10,7 +10,7 @@ export class OtherPepperError extends Error {
 
   constructor() {
     super(
-      'identity-pepper in DATA_DIR is not the one that the data were written with. Put that file there: from another node, or from the backup. Where it is lost for good, run: countersignd accept-pepper',
+      'identity-pepper is not the one that the data were written with. Copy that file from another node or from the backup. If it is lost, run: countersignd accept-pepper',
     )
   }
 }

@@ -124,7 +124,7 @@ function assertSamePepper(source: DatabaseSync, { id, setting }: PepperRecord): 
   const isKnown = ids.length === 0 || ids.some((row) => row.pepper_id === id)
   if (isKnown && (stored === undefined || stored.value === setting.value)) return
   throw new ImportRefusal(
-    'DATA_DIR holds another identity-pepper than the one of the data. Copy the right file there first.',
+    'This node has another identity-pepper than the one of the data. Copy the right file to DATA_DIR first.',
   )
 }
 
@@ -133,7 +133,7 @@ async function assertSameSetting(db: Db, { name, value }: PepperRecord['setting'
   const { rows } = await sql<Row>`select value from settings where name = ${name}`.execute(db)
   if (rows.some((row) => row.value !== value)) {
     throw new ImportRefusal(
-      'A node was started on the target with another identity-pepper than the one in DATA_DIR. Create a new target.',
+      'A node was started on the target with another identity-pepper than the one of this node. Create a new target.',
     )
   }
   await sql`delete from settings`.execute(db)

@@ -26,7 +26,7 @@ export async function openRateLimiter(
 ): Promise<RateLimiter | null> {
   const rates = ratesInForce(settings.rateLimits, settings.previews.has('rate-limit'))
   if ([...rates.values()].every((rate) => rate === null)) return null
-  const pepper = loadPepper(settings.dataDir)
+  const pepper = loadPepper(settings)
   const { redisUrl } = settings
   return new RateLimiter({
     rates,

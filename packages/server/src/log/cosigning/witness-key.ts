@@ -55,7 +55,7 @@ export async function beginWitness({ db, dataDir, host, now }: WitnessParts): Pr
   const head = new WitnessHead(dataDir)
   const key = head.locked(() => {
     const known = head.read()
-    const seed = readSecretIfExists(dataDir, WITNESS_KEY_FILE)
+    const seed = readSecretIfExists([dataDir], WITNESS_KEY_FILE)
     // A process that ended before the database knew the key has cosigned nothing.
     const isUnused = known === null || known.trees.length === 0
     if (seed === null && isUnused) return makeKey(head, dataDir, `${host}/witness/1`, [])
@@ -77,7 +77,7 @@ export async function beginWitness({ db, dataDir, host, now }: WitnessParts): Pr
  */
 export async function openWitnessKey(db: Db, dataDir: string): Promise<OpenedKey> {
   const known = new WitnessHead(dataDir).read()
-  const seed = readSecretIfExists(dataDir, WITNESS_KEY_FILE)
+  const seed = readSecretIfExists([dataDir], WITNESS_KEY_FILE)
   const row = await currentKey(db)
   if (row === undefined) throw new WitnessHaltedError('There is no key yet.')
   if (row.halted_at !== null) {

@@ -13,6 +13,7 @@ import {
   type IssuerKeyRow,
   StorageFailure,
 } from '../../database/database.ts'
+import type { SecretFolders } from '../secrets.ts'
 import { issuerKeyRows, writeIssuerKeyReport } from './issuer-key-table.ts'
 import { type IssuerKeyPair, issuerKeyFile, readIssuerKey } from './key-pair.ts'
 import {
@@ -52,7 +53,7 @@ export class OtherIssuerKeyError extends Error {
   override readonly name = 'OtherIssuerKeyError'
 
   constructor(id: string, found: 'other' | 'missing') {
-    const problem = found === 'missing' ? 'is missing in DATA_DIR' : 'in DATA_DIR has been changed'
+    const problem = found === 'missing' ? 'is missing in DATA_DIR' : 'has been changed'
     super(
       `${issuerKeyFile(id)} ${problem}. Copy that file from another node or from the backup. If it is lost, run: countersignd issuer-key rotate --compromised`,
     )
@@ -60,22 +61,22 @@ export class OtherIssuerKeyError extends Error {
 }
 
 /**
- * Compares the active key with the files of a data directory. Creates nothing.
+ * Compares the active key with the files of this node. Creates nothing.
  * @returns null if no key exists yet
  */
 export async function checkIssuerKey(
   db: Db,
-  dataDir: string,
+  folders: SecretFolders,
 ): Promise<{ readonly id: string; readonly found: 'same' | 'other' | 'missing' } | null> {
   const active = (await issuerKeyRows(db)).find(({ state }) => state === 'active')
   if (active === undefined) return null
-  const found = readIssuerKey(dataDir, active.id)
+  const found = readIssuerKey(folders, active.id)
   return { id: active.id, found: typeof found === 'string' ? found : 'same' }
 }
 
 interface Parts {
   readonly db: Database
-  readonly dataDir: string
+  readonly folders: SecretFolders
   readonly certificateLifetimeMs: number
   /** Milliseconds since 1970. */
   readonly now: () => number
@@ -117,7 +118,7 @@ export class IssuerKeyRing implements IssuerKeys {
   /** Opens the keys, which all nodes share. The first node makes them. @throws OtherIssuerKeyError */
   static async open(parts: Parts): Promise<IssuerKeyRing> {
     await ensureIssuerKey(parts)
-    const active = await checkIssuerKey(parts.db.read, parts.dataDir)
+    const active = await checkIssuerKey(parts.db.read, parts.folders)
     if (active !== null && active.found !== 'same')
       throw new OtherIssuerKeyError(active.id, active.found)
     const ring = new IssuerKeyRing(parts)
@@ -192,7 +193,7 @@ export class IssuerKeyRing implements IssuerKeys {
   /** The file of a new key may be copied here at any time. */
   #load(id: string): void {
     if (this.#pairs.has(id)) return
-    const found = readIssuerKey(this.#parts.dataDir, id)
+    const found = readIssuerKey(this.#parts.folders, id)
     if (typeof found !== 'string') this.#pairs.set(id, found)
   }
 

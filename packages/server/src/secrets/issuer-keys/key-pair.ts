@@ -18,7 +18,7 @@ import {
   keyThumbprint,
 } from '@countersign/protocol'
 import sodium from 'sodium-native'
-import { readSecretIfExists, writeSecret } from '../secrets.ts'
+import { readSharedSecret, type SecretFolders, writeSecret } from '../secrets.ts'
 
 /** The order of the group of P-256 (FIPS 186-5, SEC 2). */
 const P256_ORDER = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n
@@ -103,9 +103,16 @@ function p256Of(material: Buffer): Signer<Extract<IssuerJwk, { kty: 'EC' }>> {
   }
 }
 
-/** The file of a key pair in the data directory. Its name says which key it must hold, so that it is never mistaken for another. */
+/** The file of a key pair. Its name says which key it must hold, so that it is never mistaken for another. */
 export function issuerKeyFile(id: string): string {
   return `issuer-key-${id}`
+}
+
+const ISSUER_KEY_FILE = /^issuer-key-([A-Za-z0-9_-]{43})$/
+
+/** @returns the id of the key pair of a file, or null if the file is of another kind */
+export function issuerKeyIdOf(name: string): string | null {
+  return ISSUER_KEY_FILE.exec(name)?.[1] ?? null
 }
 
 /** Makes a key pair and stores its secret in the data directory: 32 random bytes, file mode 0600. */
@@ -121,10 +128,13 @@ export function deleteIssuerKey(dataDir: string, id: string): void {
 }
 
 /** @returns `missing` if there is no file, `other` if it has other contents than its name says */
-export function readIssuerKey(dataDir: string, id: string): IssuerKeyPair | 'missing' | 'other' {
+export function readIssuerKey(
+  folders: SecretFolders,
+  id: string,
+): IssuerKeyPair | 'missing' | 'other' {
   let secret: Buffer | null
   try {
-    secret = readSecretIfExists(dataDir, issuerKeyFile(id))
+    secret = readSharedSecret(folders, issuerKeyFile(id))
   } catch {
     return 'other'
   }

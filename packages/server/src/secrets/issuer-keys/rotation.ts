@@ -1,5 +1,7 @@
 import { CodedError, type IssuerJwk, TOKEN_CLOCK_SKEW } from '@countersign/protocol'
 import type { Database, Db, IssuerKeyReportRow, IssuerKeyRow, Tx } from '../../database/database.ts'
+import { readSharedSecrets } from '../secret-files.ts'
+import type { SecretFolders } from '../secrets.ts'
 import {
   deleteIssuerKeyReports,
   insertIssuerKey,
@@ -8,7 +10,14 @@ import {
   markAllCompromised,
   updateIssuerKey,
 } from './issuer-key-table.ts'
-import { createIssuerKey, deleteIssuerKey, type IssuerKeyPair } from './key-pair.ts'
+import {
+  createIssuerKey,
+  deleteIssuerKey,
+  type IssuerKeyPair,
+  issuerKeyFile,
+  issuerKeyIdOf,
+  readIssuerKey,
+} from './key-pair.ts'
 
 /** How long verifiers may use a key set before they fetch it again. jose uses one for 10 minutes. */
 export const KEY_SET_LIFETIME_MS = 10 * 60_000
@@ -19,7 +28,7 @@ const NOTICE_MS = 60_000
 
 interface Parts {
   readonly db: Database
-  readonly dataDir: string
+  readonly folders: SecretFolders
   /** Milliseconds since 1970. */
   readonly now: () => number
 }
@@ -33,7 +42,8 @@ export type RotationKind = 'regular' | 'compromised'
  * @throws CodedError CONFLICT if a rotation is under way
  */
 export async function rotateIssuerKey(parts: Parts, kind: RotationKind): Promise<IssuerKeyRow> {
-  const { db, dataDir, now } = parts
+  const { db, folders, now } = parts
+  const { dataDir } = folders
   const pair = createIssuerKey(dataDir)
   try {
     return await db.write(async (tx) => {
@@ -54,16 +64,37 @@ export async function rotateIssuerKey(parts: Parts, kind: RotationKind): Promise
   }
 }
 
-/** Makes the first key pair, unless there is one. If several nodes start first at the same time, the database decides which key stays. */
-export async function ensureIssuerKey({ db, dataDir, now }: Parts): Promise<void> {
+/**
+ * Gives the database its first key pair, unless it has one: that of the file `issuer-key-*` of this node, else a new one. If several nodes
+ * start first at the same time, the database decides which key stays.
+ * @throws CodedError VALIDATION_ERROR if there are several such files, or it has other contents than its name says
+ */
+export async function ensureIssuerKey({ db, folders, now }: Parts): Promise<void> {
   if ((await issuerKeyRows(db.read)).length > 0) return
-  const pair = createIssuerKey(dataDir)
-  const stored = await db.write(async (tx) => {
-    if ((await issuerKeyRows(tx.db)).length > 0) return false
+  const existing = firstIssuerKey(folders)
+  const pair = existing ?? createIssuerKey(folders.dataDir)
+  const isStored = await db.write(async (tx) => {
+    const rows = await issuerKeyRows(tx.db)
+    if (rows.length > 0) return rows.some(({ id }) => id === pair.id)
     await insert(tx, pair, 'active', now())
     return true
   })
-  if (!stored) deleteIssuerKey(dataDir, pair.id)
+  if (!isStored && existing === null) deleteIssuerKey(folders.dataDir, pair.id)
+}
+
+/** @returns null if this node has no issuer key */
+function firstIssuerKey(folders: SecretFolders): IssuerKeyPair | null {
+  const ids = [...readSharedSecrets(folders).keys()].flatMap((name) => issuerKeyIdOf(name) ?? [])
+  const [id] = ids
+  if (id === undefined) return null
+  const pair = readIssuerKey(folders, id)
+  if (ids.length === 1 && typeof pair !== 'string') return pair
+  throw new CodedError(
+    'VALIDATION_ERROR',
+    ids.length > 1
+      ? `The database has no issuer key yet, and there are several: ${ids.map(issuerKeyFile).join(', ')}. Move all but one away.`
+      : `${issuerKeyFile(id)} does not hold the key of its name. Restore it, or move it away.`,
+  )
 }
 
 async function insert(

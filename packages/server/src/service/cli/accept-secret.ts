@@ -13,7 +13,7 @@ import { print } from './output.ts'
 export function acceptPepperCommand(program: Command, env: Env): void {
   program
     .command('accept-pepper')
-    .description('accept the identity-pepper in DATA_DIR if the original is lost')
+    .description('accept the identity-pepper of this node if the original is lost')
     .action(async (_options: unknown, command: Command) => {
       await withData(env, acceptPepper)
       const text =
@@ -25,7 +25,7 @@ export function acceptPepperCommand(program: Command, env: Env): void {
 export function acceptServiceKeyCommand(program: Command, env: Env): void {
   program
     .command('accept-service-key')
-    .description('use the key in DATA_DIR from now on, if the previous one is lost')
+    .description('use the key of this node from now on, if the previous one is lost')
     .argument('<purpose>', SERVICE_KEY_PURPOSES.join(', '))
     .action(async (text: string, _options: unknown, command: Command) => {
       const purpose = SERVICE_KEY_PURPOSES.find((each) => each === text)
@@ -37,12 +37,12 @@ export function acceptServiceKeyCommand(program: Command, env: Env): void {
       }
       const name = serviceKeyName(purpose)
       await withData(env, ({ db, settings }) =>
-        acceptServiceKey({ db, dataDir: settings.dataDir }, purpose),
+        acceptServiceKey({ db, folders: settings }, purpose),
       )
       print(
         command,
         { accepted: name },
-        `Accepted. Copy ${name} to DATA_DIR of every other node, and restart all nodes.`,
+        `Accepted. Copy ${name} to DATA_DIR or KEYS_DIR of every other node, and restart all nodes.`,
       )
     })
 }

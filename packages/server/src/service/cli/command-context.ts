@@ -22,8 +22,8 @@ export async function withData<T>(
   const settings = readSettings(env)
   const db = await openDatabase(settings.database, Date.now, EFFECTS)
   try {
-    const { naming, dataDir } = settings
-    return await work({ settings, db, naming, pepper: loadPepper(dataDir), now: Date.now })
+    const { naming } = settings
+    return await work({ settings, db, naming, pepper: loadPepper(settings), now: Date.now })
   } finally {
     await db.close()
   }

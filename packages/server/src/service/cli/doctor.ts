@@ -20,8 +20,8 @@ import { verifyStored } from '../../log/verify-stored.ts'
 import { readWitnesses } from '../../log/witnesses/witness-policy.ts'
 import { witnessRows } from '../../log/witnesses/witness-table.ts'
 import { selfTestEd25519 } from '../../secrets/ed25519.ts'
-import { isSecretFile } from '../../secrets/secret-files.ts'
-import { readPepper } from '../../secrets/secrets.ts'
+import { isSecretFile, sharedSecretsIn } from '../../secrets/secret-files.ts'
+import { readPepper, readSecretIfExists } from '../../secrets/secrets.ts'
 import { Erasures } from '../privacy/erasures.ts'
 import { compareKeys } from './compare-secrets.ts'
 import { print, ReportedFailure } from './output.ts'
@@ -104,14 +104,31 @@ async function checkDataDir({ dataDir }: Settings) {
   return open === 0 ? ok('readable only by you') : warn('readable by other users: chmod 700')
 }
 
-async function checkKeyFiles({ dataDir }: Settings) {
-  const names = existsSync(dataDir) ? readdirSync(dataDir) : []
-  const open = names
-    .filter(isSecretFile)
-    .filter((name) => (statSync(join(dataDir, name)).mode & 0o077) !== 0)
+async function checkKeyFiles({ keysDir, dataDir }: Settings) {
+  const open = openFiles(dataDir, 0o077)
+  if (keysDir !== dataDir) {
+    if (!existsSync(keysDir)) return fail('KEYS_DIR does not exist')
+    const twice = sharedSecretsIn(keysDir).filter((name) => {
+      const other = readSecretIfExists([dataDir], name)
+      return other !== null && readSecretIfExists([keysDir], name)?.equals(other) === false
+    })
+    if (twice.length > 0) {
+      return warn(
+        `KEYS_DIR and DATA_DIR differ in ${twice.join(', ')}: KEYS_DIR counts. Delete the files that do not count from DATA_DIR`,
+      )
+    }
+    // A Secret of Kubernetes belongs to root, and the service reads it as a member of the group.
+    open.push(...openFiles(keysDir, 0o037))
+  }
   return open.length === 0
     ? ok('readable only by you')
     : warn(`other users may read ${open.join(', ')}: chmod 600`)
+}
+
+/** @param bits of the mode that make a file too open @returns the names of secret files */
+function openFiles(dir: string, bits: number): string[] {
+  const names = existsSync(dir) ? readdirSync(dir) : []
+  return names.filter(isSecretFile).filter((name) => (statSync(join(dir, name)).mode & bits) !== 0)
 }
 
 async function checkDatabase({ database }: Settings) {
@@ -142,8 +159,9 @@ function isMissingFile(database: Settings['database']): boolean {
   return database.kind === 'sqlite' && !existsSync(database.file)
 }
 
-async function checkPepper({ dataDir, database }: Settings) {
-  const pepper = readPepper(dataDir)
+async function checkPepper(settings: Settings) {
+  const { database } = settings
+  const pepper = readPepper(settings)
   const found = isMissingFile(database)
     ? 'unknown'
     : await inspectDatabase(database, async ({ db }) =>
@@ -174,13 +192,14 @@ async function checkErasures({ dataDir, database }: Settings) {
   )
 }
 
-async function checkServiceKeys({ dataDir, database }: Settings) {
+async function checkServiceKeys(settings: Settings) {
+  const { database } = settings
   if (isMissingFile(database)) return warn('not there yet: the first start makes them')
   const { faults, isComplete } = await inspectDatabase(database, async ({ db }) =>
     // The table of settings may not exist yet.
     (await missingMigrations(db)).length > 0
       ? { faults: [], isComplete: false }
-      : compareKeys(db, dataDir),
+      : compareKeys(db, settings),
   )
   if (faults.length > 0) return fail(faults.map(({ message }) => message).join(' '))
   return isComplete

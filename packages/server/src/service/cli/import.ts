@@ -29,7 +29,8 @@ export function importCommand(program: Command, env: Env): void {
 }
 
 async function importFrom(env: Env, file: string): Promise<ImportedTable[]> {
-  const { database, dataDir } = readSettings(env)
+  const settings = readSettings(env)
+  const { database } = settings
   if (database.kind !== 'postgres') {
     throw new CodedError(
       'VALIDATION_ERROR',
@@ -39,7 +40,7 @@ async function importFrom(env: Env, file: string): Promise<ImportedTable[]> {
   if (!existsSync(file)) throw new CodedError('VALIDATION_ERROR', `There is no ${file}.`)
   const unlock = lockDatabase(file)
   try {
-    const pepper = loadPepper(dataDir)
+    const pepper = loadPepper(settings)
     const marks = { id: pepper.id, setting: digestOfPepper(pepper) }
     return await importSqlite(file, database.url, marks, Date.now)
   } catch (error) {

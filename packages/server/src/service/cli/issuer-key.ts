@@ -5,6 +5,7 @@ import type { Db, IssuerKeyRow } from '../../database/database.ts'
 import { issuerKeyRows } from '../../secrets/issuer-keys/issuer-key-table.ts'
 import { issuerKeyFile, readIssuerKey } from '../../secrets/issuer-keys/key-pair.ts'
 import { jwksOf, readReadiness, rotateIssuerKey } from '../../secrets/issuer-keys/rotation.ts'
+import type { SecretFolders } from '../../secrets/secrets.ts'
 import { withData } from './command-context.ts'
 import { print, table } from './output.ts'
 
@@ -23,16 +24,16 @@ export function issuerKeyCommands(program: Command, env: Env): void {
     .action(async (options: { compromised?: boolean }, command: Command) => {
       const kind = options.compromised ? 'compromised' : 'regular'
       const { id, state } = await withData(env, ({ db, settings, now }) =>
-        rotateIssuerKey({ db, dataDir: settings.dataDir, now }, kind),
+        rotateIssuerKey({ db, folders: settings, now }, kind),
       )
       const file = issuerKeyFile(id)
       const text =
         state === 'active'
           ? `The new key is active, and no other is in the key set.
-Copy ${file} to DATA_DIR of every other node now: until then, a node signs nothing and answers 503.
+Copy ${file} to DATA_DIR or KEYS_DIR of every other node now: until then, a node signs nothing and answers 503.
 Agents fetch new certificates. Gateways drop the previous keys within 5 minutes.
-Delete the previous files issuer-key-* from every DATA_DIR and back up the new one.`
-          : `Copy ${file} to DATA_DIR of every other node, and back it up.
+Delete the previous files issuer-key-* from every DATA_DIR and KEYS_DIR, and back up the new one.`
+          : `Copy ${file} to DATA_DIR or KEYS_DIR of every other node, and back it up.
 It becomes active by itself 10 minutes after the last node has it. See: countersignd issuer-key list`
       print(command, { id, state, file }, text)
     })
@@ -44,7 +45,7 @@ It becomes active by itself 10 minutes after the last node has it. See: counters
       const keys = await withData(env, async ({ db, settings, now }) => {
         const described = []
         for (const row of await issuerKeyRows(db.read))
-          described.push(await describe(db.read, row, settings.dataDir, now()))
+          described.push(await describe(db.read, row, settings, now()))
         return described
       })
       const rows = keys.map(({ id, state, file, detail }) => [id, state, file, detail])
@@ -52,8 +53,8 @@ It becomes active by itself 10 minutes after the last node has it. See: counters
     })
 }
 
-async function describe(db: Db, row: IssuerKeyRow, dataDir: string, now: number) {
-  const found = readIssuerKey(dataDir, row.id)
+async function describe(db: Db, row: IssuerKeyRow, folders: SecretFolders, now: number) {
+  const found = readIssuerKey(folders, row.id)
   return {
     id: row.id,
     kids: jwksOf(row).map(({ kid }) => kid),

@@ -75,8 +75,8 @@ export function logCommands(program: Command, env: Env): void {
     .description('begin a new log with a new key, if the current one cannot be recovered')
     .action(async (_options: unknown, command: Command) => {
       const begun = await withData(env, ({ db, settings, naming, now }) => {
-        const { dataDir, baseUrl } = settings
-        return beginEpoch({ db, dataDir, naming, host: baseUrl.host, now, randomBytes })
+        const { host } = settings.baseUrl
+        return beginEpoch({ db, folders: settings, naming, host, now, randomBytes })
       })
       print(
         command,

@@ -11,7 +11,11 @@ import {
   OtherSecretsError,
 } from '../../secrets/import-secrets.ts'
 import { KeyArchiveError, openKeyArchive, sealKeyArchive } from '../../secrets/key-archive.ts'
-import { readSharedSecrets } from '../../secrets/secret-files.ts'
+import {
+  createSharedSecrets,
+  readSharedSecrets,
+  sharedSecretsIn,
+} from '../../secrets/secret-files.ts'
 import { assertSecretsFit } from './compare-secrets.ts'
 import { print } from './output.ts'
 import { PASSPHRASE_VARIABLE, readPassphrase } from './passphrase.ts'
@@ -26,7 +30,7 @@ interface Options {
   readonly replace?: true
 }
 
-/** `export-keys` and `import-keys`: bring the secrets that nodes share to another node. */
+/** `export-keys` and `import-keys` bring the secrets that nodes share to another node. `new-keys` makes those of a new service. */
 export function keyArchiveCommands(program: Command, env: Env): void {
   program
     .command('export-keys')
@@ -53,15 +57,38 @@ On the other node, run: countersignd import-keys <file>. Send the passphrase ano
       const imported = await importKeys(env, resolve(file), options)
       print(command, imported, describe(imported))
     })
+
+  program
+    .command('new-keys')
+    .description('make the keys that all nodes share, for the first start of several nodes')
+    .argument('<folder>', 'a folder without such files; created if it does not exist')
+    .action((folder: string, _options: unknown, command: Command) => {
+      const dir = resolve(folder)
+      const existing = sharedSecretsIn(dir)
+      if (existing.length > 0) {
+        throw new CodedError(
+          'CONFLICT',
+          `${dir} has ${existing.toSorted().join(', ')}. Nothing was changed. Name a folder without keys.`,
+        )
+      }
+      const keys = createSharedSecrets(dir).toSorted()
+      print(
+        command,
+        { folder: dir, keys },
+        `Made in ${dir}: ${keys.join(', ')}.
+Give each node these files in KEYS_DIR or DATA_DIR before it starts first, and back them up.`,
+      )
+    })
 }
 
 async function exportKeys(env: Env, file: string, from: string | undefined): Promise<string[]> {
-  const { dataDir, database } = readSettings(env)
-  await inspectDatabase(database, async ({ db }) => {
+  const settings = readSettings(env)
+  const { dataDir } = settings
+  await inspectDatabase(settings.database, async ({ db }) => {
     // The table of settings may not exist yet.
-    if ((await missingMigrations(db)).length === 0) await assertSecretsFit(db, dataDir)
+    if ((await missingMigrations(db)).length === 0) await assertSecretsFit(db, settings)
   })
-  const secrets = readSharedSecrets(dataDir)
+  const secrets = readSharedSecrets(settings)
   if (secrets.size === 0) {
     throw new CodedError(
       'VALIDATION_ERROR',
@@ -85,15 +112,21 @@ async function importKeys(
   file: string,
   { passphraseFile, replace }: Options,
 ): Promise<ImportedSecrets> {
-  const { dataDir } = readSettings(env)
+  const settings = readSettings(env)
   const archive = readFileSync(file)
   const passphrase = await readPassphrase(env, passphraseFile, false)
   try {
     const secrets = await openKeyArchive(archive, passphrase)
-    return importSecrets(dataDir, secrets, { replaces: replace === true, at: Date.now() })
+    return importSecrets(settings, secrets, { replaces: replace === true, at: Date.now() })
   } catch (error) {
     if (error instanceof KeyArchiveError) throw new CodedError('VALIDATION_ERROR', error.message)
     if (!(error instanceof OtherSecretsError)) throw error
+    if (error.isFixed) {
+      throw new CodedError(
+        'CONFLICT',
+        `Nothing was imported. KEYS_DIR has another ${error.files.join(', another ')}, and this command does not write there. Replace these files there.`,
+      )
+    }
     throw new CodedError(
       'CONFLICT',
       `Nothing was imported. DATA_DIR has another ${error.files.join(', another ')}. Check that DATA_DIR and the archive are of the same service. To replace these files, add --replace.`,

@@ -1,5 +1,5 @@
 import { lookup } from 'node:dns/promises'
-import { accessSync, constants, mkdirSync } from 'node:fs'
+import { accessSync, constants, mkdirSync, readdirSync } from 'node:fs'
 import { EXIT } from '@countersign/protocol'
 import type { Command } from 'commander'
 import type { Logger } from 'pino'
@@ -69,7 +69,7 @@ async function serve(env: Env): Promise<void> {
  * Finds what no start can get past, before anything is opened.
  * @throws SettingsError that names the setting
  */
-async function assertUsable({ host, dataDir }: Settings): Promise<void> {
+async function assertUsable({ host, dataDir, keysDir }: Settings): Promise<void> {
   const codeOf = (error: unknown) => (error as NodeJS.ErrnoException).code
   try {
     mkdirSync(dataDir, { recursive: true, mode: 0o700 })
@@ -77,6 +77,13 @@ async function assertUsable({ host, dataDir }: Settings): Promise<void> {
   } catch (error) {
     throw new SettingsError([
       `DATA_DIR must be a directory that this user can write to, or create (${codeOf(error)})`,
+    ])
+  }
+  try {
+    readdirSync(keysDir)
+  } catch (error) {
+    throw new SettingsError([
+      `KEYS_DIR must be a directory that exists and that this user can read (${codeOf(error)})`,
     ])
   }
   await lookup(host).catch((error: unknown) => {

@@ -140,7 +140,7 @@ function withWebhooks<T>(env: Env, work: (deps: WebhookDeps) => Promise<T>): Pro
     await assertSamePepper({ db, pepper })
     const sender = openSender(settings, `Countersign/${VERSION} (+${settings.baseUrl.origin})`)
     try {
-      const webhookKey = await openServiceKey({ db, dataDir: settings.dataDir }, 'webhook')
+      const webhookKey = await openServiceKey({ db, folders: settings }, 'webhook')
       const site = siteOf(settings.naming, settings.baseUrl)
       return await work({ db, site, pepper, now, randomBytes, webhookKey, sender })
     } finally {

@@ -60,13 +60,14 @@ async function prepareData(settings: Settings, resources: AsyncDisposableStack):
   const { dataDir, database } = settings
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   if (database.kind === 'sqlite') resources.defer(lockDatabase(database.file))
-  loadPepper(dataDir)
+  loadPepper(settings)
   const db = await openDatabase(database, Date.now, EFFECTS)
   try {
     await db.check()
     await assertSameBaseUrl(db, settings.baseUrl)
-    for (const purpose of SERVICE_KEY_PURPOSES) await openServiceKey({ db, dataDir }, purpose)
-    await ensureIssuerKey({ db, dataDir, now: Date.now })
+    for (const purpose of SERVICE_KEY_PURPOSES)
+      await openServiceKey({ db, folders: settings }, purpose)
+    await ensureIssuerKey({ db, folders: settings, now: Date.now })
   } finally {
     await db.close()
   }

@@ -56,7 +56,7 @@ async function startWorld(t: TestContext): Promise<World> {
     randomBytes,
     site: siteOf(settings.naming, settings.baseUrl),
     serviceName: settings.serviceName,
-    pepper: loadPepper(settings.dataDir),
+    pepper: loadPepper(settings),
     mailer: smtpMailer(settings.mail, settings.serviceName),
   }
   const errors: string[] = []

@@ -51,7 +51,7 @@ test('through a year, every loss of a grade has an earlier notification that nam
   const { db } = operator
   const ownerId = await operator.addVerifiedOwner('ada')
   const verify = (provider: string, days: number) =>
-    verifyOwner({ db, now, pepper: loadPepper(settings.dataDir) }, ownerId, {
+    verifyOwner({ db, now, pepper: loadPepper(settings) }, ownerId, {
       provider,
       issuer: 'issuer',
       subject: `ada at ${provider}`,

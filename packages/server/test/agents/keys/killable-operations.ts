@@ -65,7 +65,7 @@ export async function open(file: string): Promise<Setup> {
   const site = siteOf(naming, new URL('https://id.example'))
   return {
     db,
-    pepper: loadPepper(dirname(file)),
+    pepper: loadPepper({ keysDir: dirname(file), dataDir: dirname(file) }),
     deps: { db, site, now: () => NOW, ed25519, readModel, ...settings },
   }
 }

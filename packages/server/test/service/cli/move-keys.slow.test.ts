@@ -11,6 +11,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { newKeys } from '../../../../../test/support/copy-issuer-keys.ts'
 import {
   COUNTERSIGND,
   countersignd,
@@ -18,7 +19,8 @@ import {
   tempDir,
 } from '../../../../../test/support/service.ts'
 import { needs } from '../../../../../test/support/tools.ts'
-import { SHARED_SECRETS } from '../../../src/secrets/secret-files.ts'
+import { untilTicked } from '../../../../../test/support/until.ts'
+import { isSharedSecret, SHARED_SECRETS } from '../../../src/secrets/secret-files.ts'
 
 const KEYS_PASSPHRASE = 'six random words make a passphrase'
 
@@ -90,11 +92,11 @@ test('import-keys replaces different keys only with --replace, all or none', asy
   writeFileSync(join(second.DATA_DIR, 'log-key'), `${'cd'.repeat(32)}\n`)
   const before = filesOf(second.DATA_DIR)
   const examined = await countersignd(second, 'doctor')
-  assert.match(examined.stdout, /fail +identity pepper: identity-pepper in DATA_DIR is not/)
-  assert.match(examined.stdout, /fail +service keys: log-key in DATA_DIR is not/)
+  assert.match(examined.stdout, /fail +identity pepper: identity-pepper is not/)
+  assert.match(examined.stdout, /fail +service keys: log-key is not/)
   const misfit = join(tempDir(t), 'misfit.age')
   const unsafe = await countersignd(second, 'export-keys', misfit)
-  assert.match(unsafe.stderr, /identity-pepper in DATA_DIR is not the one/)
+  assert.match(unsafe.stderr, /identity-pepper is not the one/)
   assert.equal(existsSync(misfit), false)
 
   const refused = await countersignd(second, 'import-keys', archive)
@@ -120,6 +122,30 @@ test('import-keys replaces different keys only with --replace, all or none', asy
     kept.map((name) => [name.split('.')[0], after[name]]),
     ['identity-pepper', 'log-key'].map((name) => [name, before[name]]),
   )
+})
+
+test('keys are exported from KEYS_DIR; commands that would replace them there refuse', async (t) => {
+  const made = await newKeys(t)
+  const service = await startTestService(t, { KEYS_DIR: made })
+  const { dataDir } = service.settings
+  const env = { ...service.env, KEYS_PASSPHRASE }
+  const archive = join(tempDir(t), 'keys.age')
+  const exported = await countersignd(env, 'export-keys', archive, '--json')
+  assert.deepEqual(JSON.parse(exported.stdout).keys, readdirSync(made).toSorted())
+  const same = await countersignd(env, 'import-keys', archive, '--json')
+  assert.equal(JSON.parse(same.stdout).same.length, SHARED_SECRETS.length)
+  const other = { ...env, KEYS_DIR: await newKeys(t) }
+  const refused = await countersignd(other, 'import-keys', archive, '--replace')
+  assert.equal(refused.code, 1)
+  assert.match(refused.stderr, /KEYS_DIR has another a2a-key, .* does not write there/)
+  assert.deepEqual(readdirSync(dataDir).filter(isSharedSecret), [])
+
+  const isBegun = async () => /entries are signed/.test((await countersignd(env, 'doctor')).stdout)
+  await untilTicked(service, isBegun)
+  const epoch = await countersignd(env, 'log', 'new-epoch')
+  assert.equal(epoch.code, 2)
+  assert.match(epoch.stderr, /log-key is in KEYS_DIR/)
+  assert.equal(await isBegun(), true)
 })
 
 test('a wrong passphrase, and truncated or altered archives, are refused with the reason', async (t) => {

@@ -80,7 +80,7 @@ test('all workers publish a new issuer key, then sign with it; a compromised one
   let ahead = 0
   const ring = await IssuerKeyRing.open({
     db: service.operator.db,
-    dataDir: service.settings.dataDir,
+    folders: service.settings,
     certificateLifetimeMs: service.settings.certificateLifetimeMs,
     now: () => Date.now() + ahead,
     elapsed: () => performance.now() + ahead,

@@ -40,7 +40,7 @@ test('an identity verification can begin at one worker and end at another', asyn
 test('a due job runs once', async (t) => {
   const service = await startWithWorkers(t, 3)
   const { operator, settings } = service
-  const deps = { db: operator.db, now: Date.now, pepper: loadPepper(settings.dataDir) }
+  const deps = { db: operator.db, now: Date.now, pepper: loadPepper(settings) }
   const expired = async () =>
     (await assertNoGap(service)).filter((type) => type === 'owner.identity_expired').length
   const count = 20

@@ -54,7 +54,7 @@ test('a deleted account leaves revoked DIDs, and nothing that identifies their o
   const owner = await newOwner(service, 'ada-of-old')
   const { secrets, names } = await insertOwnerRecords(service, owner.ownerId)
   const { db } = service.operator
-  const pepper = loadPepper(service.settings.dataDir)
+  const pepper = loadPepper(service.settings)
   const subject = { provider: 'test-eid', issuer: 'https://eid.example', subject: 'human-1' }
   const verification = { ...subject, assurance: 'high' as const, expiresAt: Date.now() + 60_000 }
   await verifyOwner({ db, now: Date.now, pepper }, owner.ownerId, verification)
@@ -140,7 +140,7 @@ test('after deletion the person and the keys can be used again, and after 90 day
   const service = await startTestService(t, {}, () => now)
   const owner = await newOwner(service, 'ada')
   const { db } = service.operator
-  const deps = { db, now: () => now, pepper: loadPepper(service.settings.dataDir) }
+  const deps = { db, now: () => now, pepper: loadPepper(service.settings) }
   const human = {
     provider: 'test-eid',
     issuer: 'https://eid.example',

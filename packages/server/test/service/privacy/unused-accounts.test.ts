@@ -19,7 +19,7 @@ test('an account that was never verified, and so claimed nothing, is deleted aft
     db.read.selectFrom('owners').select(['id', 'username', 'deleted_at']).orderBy('id').execute()
   const byName = new Map((await owners()).map(({ id, username }) => [username, id]))
   await verifyOwner(
-    { db, now: () => now, pepper: loadPepper(service.settings.dataDir) },
+    { db, now: () => now, pepper: loadPepper(service.settings) },
     byName.get('hedy') as number,
     { provider: 'in-person', issuer: 'host', subject: 'x', assurance: 'low', expiresAt: null },
   )

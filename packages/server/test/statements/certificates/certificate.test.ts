@@ -163,7 +163,7 @@ test('a certificate ends with the verification that it rests on, and after CERTI
   }
   assert.equal(await lifetimeOf(), 12 * HOUR)
   const expiresAt = START + 3 * HOUR
-  const verifying = { db: operator.db, now: () => time, pepper: loadPepper(settings.dataDir) }
+  const verifying = { db: operator.db, now: () => time, pepper: loadPepper(settings) }
   await verifyOwner(verifying, owner, {
     provider: 'in-person',
     issuer: 'host',

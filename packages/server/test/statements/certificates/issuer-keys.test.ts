@@ -161,7 +161,7 @@ test('a node whose key is lost or changed refuses to start and says what to do',
     writeFileSync(path, changed)
     const refused = await countersignd(first.env, 'serve')
     assert.equal(refused.code, 2)
-    assert.ok(refused.stderr.includes(`${file} in DATA_DIR has been changed`), refused.stderr)
+    assert.ok(refused.stderr.includes(`${file} has been changed`), refused.stderr)
   }
 
   const replaced = await countersignd(first.env, 'issuer-key', 'rotate', '--compromised')
@@ -176,7 +176,12 @@ test('of two nodes that make the keys at the same time, one wins and the other i
     const operator = await openOperator(readSettings(await testEnv(t)))
     t.after(() => operator.close())
     const clocks = { now: Date.now, elapsed: () => performance.now(), certificateLifetimeMs: DAY }
-    return (dataDir: string) => IssuerKeyRing.open({ db: operator.db, dataDir, ...clocks })
+    return (dir: string) =>
+      IssuerKeyRing.open({
+        db: operator.db,
+        folders: { keysDir: dir, dataDir: dir },
+        ...clocks,
+      })
   }
   const openIn = await open()
   const opened = await Promise.allSettled([tempDir(t), tempDir(t)].map(openIn))

@@ -50,7 +50,7 @@ test('every change of an agent counts for the next certificate', async (t) => {
   const first = await comparedClaims()
   assert.deepEqual([first.identityLevel, first.log?.index], ['verified', 0])
 
-  const verifying = { db: operator.db, now: () => time, pepper: loadPepper(settings.dataDir) }
+  const verifying = { db: operator.db, now: () => time, pepper: loadPepper(settings) }
   const expiresAt = START + 2 * MINUTE
   await verifyOwner(verifying, owner, {
     provider: 'in-person',

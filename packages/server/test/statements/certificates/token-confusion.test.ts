@@ -29,7 +29,7 @@ const TYPES = Object.values(TOKEN_TYPES)
 const openRing = ({ operator, settings }: TestService) =>
   IssuerKeyRing.open({
     db: operator.db,
-    dataDir: settings.dataDir,
+    folders: settings,
     now: Date.now,
     elapsed: () => performance.now(),
     certificateLifetimeMs: 1,

@@ -299,7 +299,7 @@ test('a rotation of the issuer keys changes the keys of grant issuers, without a
   const keySet = async () =>
     createLocalJWKSet(jsonOf(await ask(rotating, `${pathname}/jwks.json`)) as never)
   const { operator, settings } = rotating
-  const parts = { db: operator.db, dataDir: settings.dataDir, now: Date.now }
+  const parts = { db: operator.db, folders: settings, now: Date.now }
   const { id } = await rotateIssuerKey(parts, 'regular')
   const kids = async () =>
     jsonOf<{ keys: unknown[] }>(await ask(rotating, `${pathname}/jwks.json`)).keys.length

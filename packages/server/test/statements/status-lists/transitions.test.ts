@@ -66,7 +66,7 @@ suite('the status of a certificate', () => {
 
   const verifyAs = (ownerId: number, provider: string, assurance: 'low' | 'substantial' | 'high') =>
     verifyOwner(
-      { db: service.operator.db, now: clock.now, pepper: loadPepper(service.settings.dataDir) },
+      { db: service.operator.db, now: clock.now, pepper: loadPepper(service.settings) },
       ownerId,
       { provider, issuer: 'host', subject: String(ownerId), assurance, expiresAt: null },
     )
@@ -196,7 +196,7 @@ suite('the status of a certificate', () => {
 
   test('is invalid once the verification has expired, also for an agent that was suspended meanwhile', async () => {
     const owner = await newOwner()
-    const pepper = loadPepper(service.settings.dataDir)
+    const pepper = loadPepper(service.settings)
     const subject = { provider: 'in-person', issuer: 'host', subject: String(owner.ownerId) }
     const expiresAt = clock.now() + HOUR_MS
     await verifyOwner({ db: service.operator.db, now: clock.now, pepper }, owner.ownerId, {
