@@ -9,7 +9,7 @@ import { type Cleanup, ROOT, tempDir } from './service.ts'
 import { until } from './until.ts'
 
 /**
- * Builds a program of `tools/` with Go and Debian's golang.org/x/mod.
+ * Builds a program of `tools/` with Go and Debian's packages of Go modules.
  * @param name of its folder
  * @returns the path of the program
  */

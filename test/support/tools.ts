@@ -8,6 +8,7 @@ const PACKAGES = {
   faketime: 'faketime',
   git: 'git',
   go: 'golang-go',
+  'github.com/Masterminds/sprig': 'golang-github-masterminds-sprig-dev',
   'golang.org/x/mod': 'golang-golang-x-mod-dev',
   haproxy: 'haproxy',
   mypy: 'mypy',
@@ -21,13 +22,16 @@ const PACKAGES = {
   'redis-server': 'redis-server',
   ruby: 'ruby',
   script: 'bsdutils',
+  'sigs.k8s.io/yaml': 'golang-k8s-sigs-yaml-dev',
   strace: 'strace',
   'systemd-analyze': 'systemd',
 } as const
 
 /** What is no program: where Debian's package puts it. */
 const FILES: Readonly<Record<string, string>> = {
+  'github.com/Masterminds/sprig': '/usr/share/gocode/src/github.com/Masterminds/sprig/functions.go',
   'golang.org/x/mod': '/usr/share/gocode/src/golang.org/x/mod/sumdb/note/note.go',
+  'sigs.k8s.io/yaml': '/usr/share/gocode/src/sigs.k8s.io/yaml/yaml.go',
 }
 
 type Tool = keyof typeof PACKAGES
