@@ -62,6 +62,10 @@ function isSignInPath(text: string): boolean {
   return !/^\/(auth|healthz|readyz|metrics)(\/|$)/.test(text) && !text.includes('//')
 }
 
+function isRedisUrl(text: string): boolean {
+  return URL.canParse(text) && /^rediss?:$/.test(new URL(text).protocol)
+}
+
 type FieldValue = string | number | readonly string[]
 
 /** The fields of the file, except `policy`. A test checks the table in README.md against them. */
@@ -122,12 +126,18 @@ export const CONFIG_FIELDS = {
   },
   nonces: {
     read: stringMatching(
-      (text) => URL.canParse(text) && /^rediss?:$/.test(new URL(text).protocol),
+      isRedisUrl,
       'a URL such as `redis://127.0.0.1:6379/0`, or with `rediss:` for TLS',
     ),
     defaultValue: '',
     description:
       'The Redis database for used nonces, shared by all gateways of the site. Requires the package `ioredis`, and a restart if it changes. Default: the memory of this process',
+  },
+  noncesFile: {
+    read: anyText,
+    defaultValue: '',
+    description:
+      'The file with the URL of `nonces`, instead: for a URL with a password. A trailing line break is ignored',
   },
   sessionSecretVariable: {
     read: stringMatching(
@@ -185,7 +195,8 @@ export function readConfig(text: string, env: Env, previous?: Config): Config {
   const usedChallenges = previous?.usedChallenges ?? memoryNonceStore()
   const sessions =
     registry && collectMistake(mistakes, () => readSessions(values, registry, usedChallenges, env))
-  const { audiences, issuer, nonces } = values
+  const nonces = collectMistake(mistakes, () => noncesOf(values))
+  const { audiences, issuer } = values
   if (audiences.length === 0) {
     for (const place of placesRequiringProof(policy)) {
       mistakes.push(`${place}.requireProof requires audiences`)
@@ -197,7 +208,7 @@ export function readConfig(text: string, env: Env, previous?: Config): Config {
   if (registry && naming) {
     mistakes.push(...trustMistakes(policy, naming, issuer || registry.service))
   }
-  if (mistakes.length > 0 || registry === null || sessions === null) {
+  if (mistakes.length > 0 || registry === null || sessions === null || nonces === null) {
     throw new PolicyError([...new Set(mistakes)])
   }
   const { host, port, logLevel, timeoutMs, drainSeconds } = values
@@ -213,6 +224,15 @@ export function readConfig(text: string, env: Env, previous?: Config): Config {
     usedChallenges,
     ...listening,
   }
+}
+
+/** @throws Error if both are given, or the file cannot be read or has no such URL, which is not shown */
+function noncesOf({ nonces, noncesFile }: Pick<Values, 'nonces' | 'noncesFile'>): string {
+  if (noncesFile === '') return nonces
+  if (nonces !== '') throw new Error('nonces and noncesFile cannot be combined')
+  const text = readFileSync(noncesFile, 'utf8').replace(/\r?\n$/, '')
+  if (!isRedisUrl(text)) throw new Error('noncesFile must have a redis: or rediss: URL')
+  return text
 }
 
 function readValues(given: Readonly<Record<string, unknown>>, context: ReadContext): Values {

@@ -190,6 +190,27 @@ test('malformed, large and wrong answers are refused, and so is too much from on
   assert.equal(server.config.sessions?.signIn?.path, PATH)
 })
 
+test('the address of the nonces can be in a file, and no mistake shows it', () => {
+  const noncesFile = secretFile()
+  for (const [text, settings, mistake] of [
+    ['http://user:password@redis.example', { noncesFile }, /noncesFile must have a redis:/],
+    ['redis://h', { noncesFile, nonces: 'redis://h' }, /nonces and noncesFile cannot be combined/],
+    ['redis://h', { noncesFile: `${noncesFile}.none` }, /ENOENT/],
+  ] as const) {
+    writeFileSync(noncesFile, text)
+    assert.throws(
+      () => config(settings),
+      ({ mistakes }: PolicyError) =>
+        mistake.test(mistakes.join('\n')) && !/password/.test(mistakes.join('\n')),
+    )
+  }
+  writeFileSync(noncesFile, 'rediss://user:password@redis.example:6380/1\n')
+  assert.equal(
+    config({ noncesFile, signInPath: undefined }).nonces,
+    'rediss://user:password@redis.example:6380/1',
+  )
+})
+
 test('without signInPath nothing is served, and settings that do not fit are refused', async () => {
   const { url } = await startGateway({ signInPath: undefined })
   assert.equal((await get(url)).status, 404)
