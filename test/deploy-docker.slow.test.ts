@@ -16,9 +16,11 @@ const DOCKERFILE = readFileSync(join(ROOT, 'deploy/docker/Dockerfile'), 'utf8')
 const COMPOSE = readFileSync(join(ROOT, 'deploy/docker/compose.yaml'), 'utf8')
 const EXAMPLE = readFileSync(join(ROOT, 'deploy/docker/countersign.env.example'), 'utf8')
 const [, BUILD = '', RUN = ''] = DOCKERFILE.split(/^FROM .*$/m)
-const COPIED = [...RUN.matchAll(/^COPY --from=build \/app\/(\S+) \.\/(\S*)$/gm)].map(
-  ([, from = '', to = '']) => ({ from, to: to === '' ? from : to }),
-)
+const copiesIn = (stage: string) =>
+  [...stage.matchAll(/^COPY --from=build \/app\/(\S+) \.\/(\S*)$/gm)].map(
+    ([, from = '', to = '']) => ({ from, to: to === '' ? from : to }),
+  )
+const COPIED = copiesIn(RUN)
 
 test('the image uses the project’s Node version and two stages', () => {
   const images = [...DOCKERFILE.matchAll(/^FROM (\S+)(?: AS (\w+))?$/gm)]
@@ -36,6 +38,33 @@ test('the image uses the project’s Node version and two stages', () => {
   )
   assert.match(RUN, /^USER node$/m)
   assert.equal(COPIED.length, [...RUN.matchAll(/^COPY /gm)].length)
+})
+
+test('the image of the gateway has what its commands need', async (t) => {
+  const text = readFileSync(join(ROOT, 'deploy/docker/gateway.Dockerfile'), 'utf8')
+  const [, build = '', final = ''] = text.split(/^FROM .*$/m)
+  const service = [...DOCKERFILE.matchAll(/^FROM (\S+)/gm)].map(([, image]) => image)
+  assert.deepEqual(
+    [...text.matchAll(/^FROM (\S+)/gm)].map(([, image]) => image),
+    service,
+  )
+  const app = assemble(t, copiesIn(final))
+  const installed = [...build.matchAll(/--workspace (\S+)/g)].map(([, name]) => name as string)
+  const linked = [...final.matchAll(/ln -s \/app\/(\S+) \/usr\/local\/bin\/(\S+)/g)]
+  assert.deepEqual(
+    linked.map(([, , command]) => command),
+    ['countersign-gateway', 'countersign'],
+  )
+  for (const [, path = '', command = ''] of linked) {
+    assert.ok(
+      installed.some((name) => path.startsWith(`${name}/`)),
+      command,
+    )
+    const { code, stderr } = await run(process.execPath, [join(app, path), '--help'])
+    assert.equal(code, 0, stderr)
+  }
+  const [command] = JSON.parse(/^CMD (\[.*\])$/m.exec(final)?.[1] ?? '[]') as string[]
+  assert.equal(command, 'countersign-gateway')
 })
 
 test('the files in the image serve everything, and the health check passes once the service is ready', async (t) => {
@@ -72,9 +101,9 @@ test('the files in the image serve everything, and the health check passes once 
 })
 
 /** Copies what the Dockerfile copies, with the packages that an installation without those for development has. */
-function assemble(t: TestContext): string {
+function assemble(t: TestContext, copied = COPIED): string {
   const app = tempDir(t)
-  for (const { from, to } of COPIED) {
+  for (const { from, to } of copied) {
     if (from === 'node_modules') continue
     assert.ok(existsSync(join(ROOT, from)), from)
     cpSync(join(ROOT, from), join(app, to), {
@@ -82,7 +111,7 @@ function assemble(t: TestContext): string {
       filter: (path) => !path.includes('/node_modules') && !path.includes('/test/'),
     })
   }
-  assert.ok(COPIED.some(({ from }) => from === 'node_modules'))
+  assert.ok(copied.some(({ from }) => from === 'node_modules'))
   const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as {
     packages: Record<string, { dev?: boolean; link?: boolean; resolved?: string }>
   }

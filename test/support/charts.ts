@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { BlockList } from 'node:net'
 import { join } from 'node:path'
 import { Ajv } from 'ajv'
 import { parse, parseAllDocuments } from 'yaml'
@@ -134,4 +135,99 @@ function typeOf({ apiVersion, kind }: Manifest): string {
   const operator = apiVersion.startsWith('monitoring.coreos.com/')
   const types = operator ? '@kubernetes-models/prometheus-operator' : 'kubernetes-models'
   return `import('${types}/${apiVersion}').I${kind}`
+}
+
+/** @returns the only object of a kind */
+export function only(manifests: readonly Manifest[], kind: string): Manifest {
+  const found = manifests.filter((each) => each.kind === kind)
+  assert.equal(found.length, 1, kind)
+  return found[0] as Manifest
+}
+
+/** Asserts that the templates of a chart ask no cluster, make nothing at random, and have no hooks. */
+export function assertPlain({ dir }: Chart): void {
+  const folder = join(dir, 'templates')
+  for (const name of readdirSync(folder)) {
+    const text = readFileSync(join(folder, name), 'utf8')
+    assert.doesNotMatch(
+      text,
+      /\b(lookup|tpl|rand\w+|gen[A-Z]\w+|uuidv4|now|helm\.sh\/hook)\b/,
+      name,
+    )
+  }
+}
+
+/** Asserts that all selectors select the pods of a workload, that ports have names that exist, and that each volume is mounted. */
+export function assertNamesAgree(
+  manifests: readonly Manifest[],
+  { spec: { template, volumeClaimTemplates = [] } }: Manifest,
+): void {
+  const [container] = template.spec.containers
+  const ports = container.ports.map(({ name }: Named) => name)
+  const probes = ['startupProbe', 'readinessProbe', 'livenessProbe']
+  const used = probes.map((probe) => container[probe].httpGet.port)
+  for (const { kind, spec = {} } of manifests) {
+    const selector = kind === 'NetworkPolicy' ? spec.podSelector : spec.selector
+    const labels = kind === 'Service' ? selector : selector?.matchLabels
+    if (labels === undefined) continue
+    assert.ok(Object.keys(labels).length === 2, kind)
+    for (const [label, value] of Object.entries(labels))
+      assert.equal(template.metadata.labels[label], value, `${kind}: ${label}`)
+    if (kind === 'Service') used.push(...spec.ports.map((each: Manifest) => each.targetPort))
+    if (kind === 'PodMonitor')
+      used.push(...spec.podMetricsEndpoints.map((each: Manifest) => each.port))
+    if (kind === 'NetworkPolicy')
+      used.push(
+        ...spec.ingress.flatMap((each: Manifest) => each.ports.map(({ port }: Manifest) => port)),
+      )
+  }
+  for (const port of used) assert.ok(ports.includes(port), port)
+  const claims = volumeClaimTemplates.map(({ metadata }: Manifest) => metadata)
+  assert.deepEqual(
+    container.volumeMounts.map(({ name }: Named) => name).toSorted(),
+    [...template.spec.volumes, ...claims].map(({ name }: Named) => name).toSorted(),
+  )
+}
+
+interface Named {
+  readonly name: string
+}
+
+/** Asserts that a pod satisfies the restricted Pod Security Standard, gets no token of the cluster, and shows Secrets to its group only. */
+export function assertRestricted(pod: Manifest['spec']): void {
+  assert.equal(pod.automountServiceAccountToken, false)
+  const { runAsNonRoot, runAsUser, runAsGroup, fsGroup, seccompProfile } = pod.securityContext
+  assert.equal(runAsNonRoot, true)
+  assert.deepEqual([runAsUser, runAsGroup, fsGroup], [1000, 1000, 1000], 'the user of the image')
+  assert.deepEqual(seccompProfile, { type: 'RuntimeDefault' })
+  for (const { securityContext } of [...(pod.initContainers ?? []), ...pod.containers]) {
+    assert.deepEqual(securityContext, {
+      allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true,
+      capabilities: { drop: ['ALL'] },
+    })
+  }
+  for (const { secret } of pod.volumes)
+    if (secret !== undefined) assert.equal(secret.defaultMode, 0o440)
+}
+
+/** Asserts that a network policy lets nobody in that it does not name, and out only to names, DNS, and https at public addresses. */
+export function assertClosed({ spec }: Manifest): void {
+  assert.deepEqual(spec.policyTypes, ['Ingress', 'Egress'])
+  for (const { from } of spec.ingress) assert.ok(from.length > 0)
+  const everywhere = spec.egress.filter(({ to }: Manifest) => to === undefined)
+  const dns = ['UDP', 'TCP'].map((protocol) => ({ port: 53, protocol }))
+  assert.deepEqual(everywhere, [{ ports: dns }])
+  const [https] = spec.egress.filter(({ ports }: Manifest) => ports[0].port === 443)
+  const excluded = new BlockList()
+  for (const { ipBlock } of https.to) {
+    for (const cidr of ipBlock.except) {
+      const [address, bits] = cidr.split('/')
+      excluded.addSubnet(address, Number(bits), address.includes(':') ? 'ipv6' : 'ipv4')
+    }
+  }
+  const inside = ['10.1.2.3', '172.31.0.1', '192.168.1.1', '169.254.169.254', '100.100.0.1']
+  for (const address of inside) assert.ok(excluded.check(address), address)
+  for (const address of ['fd00:ec2::254', 'fe80::1']) assert.ok(excluded.check(address, 'ipv6'))
+  assert.equal(excluded.check('172.15.0.1'), false)
 }
