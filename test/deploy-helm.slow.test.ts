@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { chmodSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { isDeepStrictEqual } from 'node:util'
 import { parse } from 'yaml'
 import { readSettings } from '../packages/server/src/base/config.ts'
 import {
@@ -15,6 +16,7 @@ import {
   typeErrors,
 } from './support/charts.ts'
 import { newKeys } from './support/copy-issuer-keys.ts'
+import { DocPage } from './support/doc-page.ts'
 import { fileCleanup } from './support/file-cleanup.ts'
 import { buildGo } from './support/go.ts'
 import { ROOT, startServiceProcess, tempDir } from './support/service.ts'
@@ -207,6 +209,36 @@ test('selectors, ports, Secrets and volumes name each other', NEEDS, async () =>
       assert.equal(pod.metadata.labels[jobLabel], 'countersign', 'what the alarms look for')
     }
   }
+})
+
+test('the values and the pod of docs/kubernetes.md work', NEEDS, async (t) => {
+  const page = new DocPage('docs/kubernetes.md', import.meta.filename)
+  const valuesUnder = (heading: string) => parse(page.take(heading, 'yaml'))
+  const sqlite = await (await chart()).render(valuesUnder('One replica with SQLite'))
+  const postgres = await (await chart()).render(valuesUnder('Three replicas with PostgreSQL'))
+  page.assertAllTaken()
+  const text = readFileSync(join(ROOT, 'deploy/kubernetes/maintenance.yaml'), 'utf8')
+  const pod: Manifest = parse(text, { version: '1.1' })
+  assert.equal(await typeErrors(t, [...sqlite.manifests, ...postgres.manifests, pod]), '')
+  assertRestricted(pod.spec)
+  const { name: set } = only(sqlite.manifests, 'StatefulSet').metadata
+  const [claim, keys] = pod.spec.volumes
+  assert.equal(claim.persistentVolumeClaim.claimName, `data-${set}-0`)
+  assert.equal(keys.secret.secretName, valuesUnder('Three replicas with PostgreSQL').keysSecret)
+  const here = containerOf(postgres.manifests)
+  const there = pod.spec.containers[0]
+  for (const name of ['DATA_DIR', 'KEYS_DIR', 'DATABASE_URL', 'BASE_URL']) {
+    const [one, two] = [here, there].map(({ env }) =>
+      env.find((each: Manifest) => each.name === name),
+    )
+    if (name === 'DATABASE_URL') delete two.valueFrom.secretKeyRef.optional
+    assert.deepEqual(two, one, name)
+  }
+  for (const each of there.volumeMounts)
+    assert.ok(
+      here.volumeMounts.some((own: Manifest) => isDeepStrictEqual(own, each)),
+      each.name,
+    )
 })
 
 test('a long name of a release stays a valid name', NEEDS, async () => {
