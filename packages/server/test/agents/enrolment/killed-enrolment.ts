@@ -33,7 +33,9 @@ export function open(file: string): Promise<Database> {
 
 /** Makes the state in which an operation begins: an owner with a rule, and for all but the first operation an agent. */
 export async function prepare(db: Database, file: string, name: OperationName): Promise<void> {
-  const deps = { db, pepper: loadPepper(dirname(file)), naming: namingFor(), now: () => NOW }
+  const folder = dirname(file)
+  const pepper = loadPepper({ keysDir: folder, dataDir: folder })
+  const deps = { db, pepper, naming: namingFor(), now: () => NOW }
   const { id } = await addOwner(deps, { username: 'ada', displayName: 'Ada' })
   const subject = { provider: 'in-person', issuer: 'host', subject: 'ada' }
   await verifyOwner(deps, id, { ...subject, assurance: 'substantial', expiresAt: null })
