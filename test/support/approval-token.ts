@@ -60,7 +60,7 @@ export async function serviceSigner({
 }: TestService): Promise<ApprovalSigner> {
   const ring = await IssuerKeyRing.open({
     db: operator.db,
-    dataDir: settings.dataDir,
+    folders: settings,
     now: Date.now,
     elapsed: () => performance.now(),
     certificateLifetimeMs: 1,
