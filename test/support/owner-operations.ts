@@ -82,6 +82,7 @@ export const OPERATIONS_OF_SCOPES: Readonly<Record<ApiKeyScope, readonly string[
     'listChannels',
     'ownDelegationGroups',
   ],
+  'events:read': ['accountEvents'],
   'agents:write': ['editAgent', 'setAvatar', 'removeAvatar', 'allowDelegation'],
   'agents:status': [
     'suspendAgent',

@@ -256,6 +256,7 @@ export const OWNER_RESOURCES: readonly ApiResource[] = [
       'onboarding',
       'editOnboarding',
       'activity',
+      'accountEvents',
       'accountStream',
     ],
   },

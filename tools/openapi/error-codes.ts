@@ -119,6 +119,7 @@ const FURTHER: Readonly<Record<string, readonly ErrorCode[]>> = {
   beginProviderSignIn: ['NOT_FOUND'],
   linkSignInProvider: ['NOT_FOUND'],
   statusFeed: ['CURSOR_EXPIRED'],
+  accountEvents: ['CURSOR_EXPIRED'],
 }
 
 /**

@@ -3,6 +3,7 @@ import type { Naming } from './naming.ts'
 /** What an API key of an owner may do. */
 export const API_KEY_SCOPES = [
   'agents:read',
+  'events:read',
   'agents:write',
   'agents:status',
   'agents:revoke',

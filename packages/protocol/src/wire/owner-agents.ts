@@ -282,59 +282,6 @@ export const issuedTokensSchema = (naming: Naming) =>
 
 export type IssuedTokens = Static<ReturnType<typeof issuedTokensSchema>>
 
-export const ACTIVITY_KINDS = ['agent', 'channel', 'owner'] as const
-/** The first part of an event type. */
-export type ActivityKind = (typeof ACTIVITY_KINDS)[number]
-
-/** Query of `GET /api/account/activity`. */
-export const activityQuerySchema = () =>
-  Type.Object(
-    {
-      kind: Type.Optional(
-        Type.Enum([...ACTIVITY_KINDS], {
-          type: 'string',
-          description: 'only events whose type starts with it; owner: of the account itself',
-        }),
-      ),
-      before: Type.Optional(Type.String({ pattern: '^\\d{1,15}(?:\\.\\d{1,15})?$' })),
-    },
-    { additionalProperties: false },
-  )
-
-export type ActivityQuery = Static<ReturnType<typeof activityQuerySchema>>
-
-/** `GET /api/account/activity` */
-export const activitySchema = (naming: Naming) =>
-  Type.Object(
-    {
-      events: Type.Array(
-        Type.Object({
-          ...eventSchema().properties,
-          id: Type.String({ description: 'unique in the list' }),
-          seq: nullable({
-            ...Type.Integer(),
-            description:
-              'the number of the event; null for sign-ins, ended sessions and sign-in methods, which are deleted after 400 days',
-          }),
-          providerLabel: nullable(
-            Type.String({ description: 'the display name of the identity provider in `facts`' }),
-          ),
-          agent: nullable(
-            Type.Object({
-              [naming.didField]: did(naming),
-              displayName: Type.String(),
-              status: status(),
-            }),
-          ),
-        }),
-      ),
-      next: nullable(Type.String({ description: 'pass it as `before` for the next page' })),
-    },
-    { description: 'Events of the account and its agents, newest first' },
-  )
-
-export type Activity = Static<ReturnType<typeof activitySchema>>
-
 const onboardingStep = (description: string) => Type.Boolean({ description })
 
 /** `GET /api/account/onboarding` */

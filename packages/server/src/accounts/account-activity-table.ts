@@ -2,7 +2,8 @@ import { sql } from 'kysely'
 import type { Db, Tx } from '../database/database.ts'
 import type { AccountActivityRow } from '../database/schema/notification-rows.ts'
 
-type AccountActivityType =
+/** What is recorded of an account besides events. */
+export type AccountActivityType =
   | 'owner.signed_up'
   | 'owner.signed_in'
   /** Of somebody who is signed in at this browser already. */
@@ -52,10 +53,6 @@ export async function recordAccountActivity(
   { ownerId, type, details, at }: NewAccountActivity,
 ): Promise<void> {
   await tx.db
-    .deleteFrom('account_activity')
-    .where('at', '<', at - RETENTION_MS)
-    .execute()
-  await tx.db
     .insertInto('account_activity')
     .values({
       // Write transactions run one after another.
@@ -66,6 +63,11 @@ export async function recordAccountActivity(
       type,
       details: JSON.stringify(details),
     })
+    .execute()
+  // Afterwards, so that an id never is below one that a reader has seen.
+  await tx.db
+    .deleteFrom('account_activity')
+    .where('at', '<', at - RETENTION_MS)
     .execute()
 }
 
@@ -91,6 +93,28 @@ export function accountActivityBefore(
     )
     .orderBy('after_seq', 'desc')
     .orderBy('id', 'desc')
+    .limit(limit)
+    .execute()
+}
+
+/** The activities of an owner after a position, oldest first: those that follow events up to the number `upTo`. */
+export function accountActivityAfter(
+  db: Db,
+  ownerId: number,
+  { seq, id }: ActivityPosition,
+  upTo: number,
+  limit: number,
+): Promise<AccountActivityRow[]> {
+  return db
+    .selectFrom('account_activity')
+    .selectAll()
+    .where('owner_id', '=', ownerId)
+    .where('after_seq', '<=', upTo)
+    .where((eb) =>
+      eb.or([eb('after_seq', '>', seq), eb.and([eb('after_seq', '=', seq), eb('id', '>', id)])]),
+    )
+    .orderBy('after_seq')
+    .orderBy('id')
     .limit(limit)
     .execute()
 }

@@ -14,6 +14,7 @@ import { RevokeApiKeyDialog } from './revoke-api-key-dialog.tsx'
 /** What each scope allows, for people. */
 const SCOPE_TEXTS: Readonly<Record<ApiKeyScope, string>> = {
   'agents:read': 'Read agents, channels, and the account’s activity',
+  'events:read': 'Read the events of agents and of the account, as a security tool does',
   'agents:write':
     'Change names, descriptions and pictures of agents, and how far they may delegate',
   'agents:status': 'Suspend and reactivate agents, and end their delegations',

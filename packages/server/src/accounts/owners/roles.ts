@@ -12,6 +12,7 @@ export const LEAST_ROLES: Readonly<Record<string, Role>> = {
   ownerAgent: 'viewer',
   agentHistory: 'viewer',
   activity: 'viewer',
+  accountEvents: 'viewer',
   listChannelKinds: 'viewer',
   listChannels: 'viewer',
   agentGrants: 'viewer',

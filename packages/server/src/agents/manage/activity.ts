@@ -7,7 +7,7 @@ import type { AgentRow, EventRow } from '../../database/database.ts'
 import type { AccountActivityRow } from '../../database/schema/notification-rows.ts'
 import type { CoreDeps } from '../../secrets/core-deps.ts'
 import { displayNameOf } from '../card.ts'
-import { activityOfOwner, agentsByTails } from './activity-table.ts'
+import { type ActivityEntry, activityOfOwner, agentsByTails } from './activity-table.ts'
 import { describeEvent } from './history.ts'
 
 const PAGE_SIZE = 50
@@ -15,43 +15,52 @@ const NEWEST = { seq: Number.MAX_SAFE_INTEGER, id: 0 }
 
 /** A page of the events of an owner's account and of all their agents, newest first. */
 export async function listActivity(
-  { db, site }: Pick<CoreDeps, 'db' | 'site'>,
+  deps: Pick<CoreDeps, 'db' | 'site'>,
   ownerId: number,
   { kind, before }: ActivityQuery,
 ): Promise<Activity> {
-  const start = before === undefined ? NEWEST : positionIn(before)
-  const filter = { ownerId, before: start, kind: kind ?? null }
-  const found = await activityOfOwner(db.read, filter, PAGE_SIZE + 1)
+  const start = before === undefined ? NEWEST : parsePosition(before)
+  const filter = { ownerId, range: { before: start }, kind: kind ?? null }
+  const found = await activityOfOwner(deps.db.read, filter, PAGE_SIZE + 1)
   const page = found.slice(0, PAGE_SIZE)
-  const agents = await agentsOf(
-    db.read,
-    page.flatMap((entry) => ('event' in entry ? [entry.event] : [])),
-  )
   const last = page.at(-1)
   return {
-    events: page.map((entry) => {
-      const id = cursorOf(entry.position)
-      if ('activity' in entry) {
-        const described = describeAccountActivity(entry.activity)
-        const label = providerLabelIn(described.facts, site)
-        return { id, seq: null, ...described, providerLabel: label, agent: null }
-      }
-      const { tail } = entry.event
-      const agent = describeAgent(site.naming, tail === null ? undefined : agents.get(tail))
-      const described = describeEvent(entry.event)
-      return { id, ...described, providerLabel: providerLabelIn(described.facts, site), agent }
-    }),
-    next: found.length > PAGE_SIZE && last !== undefined ? cursorOf(last.position) : null,
+    events: await describeEntries(deps, page),
+    next: found.length > PAGE_SIZE && last !== undefined ? positionText(last.position) : null,
   }
 }
 
+/** Events and activities as responses show them, in their order. */
+export async function describeEntries(
+  { db, site }: Pick<CoreDeps, 'db' | 'site'>,
+  entries: readonly ActivityEntry[],
+): Promise<Activity['events']> {
+  const agents = await agentsOf(
+    db.read,
+    entries.flatMap((entry) => ('event' in entry ? [entry.event] : [])),
+  )
+  return entries.map((entry) => {
+    const id = positionText(entry.position)
+    if ('activity' in entry) {
+      const described = describeAccountActivity(entry.activity)
+      const label = providerLabelIn(described.facts, site)
+      return { id, seq: null, ...described, providerLabel: label, agent: null }
+    }
+    const { tail } = entry.event
+    const agent = describeAgent(site.naming, tail === null ? undefined : agents.get(tail))
+    const described = describeEvent(entry.event)
+    return { id, ...described, providerLabel: providerLabelIn(described.facts, site), agent }
+  })
+}
+
 /** `12` for the event with this number, `12.3` for the activity 3 after it. */
-function cursorOf({ seq, id }: ActivityPosition): string {
+export function positionText({ seq, id }: ActivityPosition): string {
   return id === 0 ? String(seq) : `${seq}.${id}`
 }
 
-function positionIn(cursor: string): ActivityPosition {
-  const [seq, id = 0] = cursor.split('.').map(Number)
+/** @param text from `positionText` */
+export function parsePosition(text: string): ActivityPosition {
+  const [seq, id = 0] = text.split('.').map(Number)
   return { seq: seq ?? 0, id }
 }
 

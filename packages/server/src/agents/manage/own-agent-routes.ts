@@ -1,4 +1,6 @@
 import {
+  accountEventsQuerySchema,
+  accountEventsSchema,
   activityQuerySchema,
   activitySchema,
   agentPatchSchema,
@@ -6,6 +8,7 @@ import {
   bulkStatusSchema,
   historyQuerySchema,
   historySchema,
+  ocsfEventSchema,
   onboardingPatchSchema,
   onboardingSchema,
   ownerAgentSchema,
@@ -22,6 +25,7 @@ import {
 } from '../../accounts/owners/owner-routes.ts'
 import type { App } from '../../http/server.ts'
 import { OWN_AGENT, ownAgentParam } from '../find-agent.ts'
+import { listEvents, listOcsfEvents } from './account-events.ts'
 import { listActivity } from './activity.ts'
 import { changeOwnStatus } from './change-status.ts'
 import { changeStatuses } from './change-statuses.ts'
@@ -43,6 +47,7 @@ export function ownAgentRoutes(app: App, context: OwnerRouteContext): void {
   bulkStatusRoute(app, context)
   revokeAllRoute(app, context)
   activityRoute(app, context)
+  eventsRoute(app, context)
   onboardingRoutes(app, context)
 }
 
@@ -58,6 +63,40 @@ function activityRoute(app: App, { deps, authenticator }: OwnerRouteContext): vo
     handler: async (request) => {
       const { ownerId } = await authenticator.owner(request)
       return listActivity(deps, ownerId, request.query)
+    },
+  })
+}
+
+const NDJSON = 'application/x-ndjson'
+
+function eventsRoute(app: App, { deps, authenticator }: OwnerRouteContext): void {
+  const { naming, baseUrl } = deps.site
+  app.get('/api/account/events', {
+    schema: ownerSchema({
+      ...forApiKeys('events:read'),
+      operationId: 'accountEvents',
+      summary: 'Read the events of the account and all its agents, oldest first, for programs',
+      querystring: accountEventsQuerySchema(),
+      response: {
+        200: {
+          description:
+            'A page of events. As application/x-ndjson, the header `Link` has the next page (`rel="next"`), and `X-More` says whether it has events already',
+          content: {
+            'application/json': { schema: accountEventsSchema(naming) },
+            [NDJSON]: { schema: { ...ocsfEventSchema(), description: 'each line' } },
+          },
+        },
+      },
+    }),
+    handler: async (request, reply) => {
+      const { ownerId } = await authenticator.owner(request)
+      const { format, ...page } = request.query
+      if (format !== 'ocsf') return listEvents(deps, ownerId, page)
+      const { lines, next, more } = await listOcsfEvents(deps, ownerId, page)
+      const target = new URL(request.url, baseUrl)
+      target.searchParams.set('after', next)
+      reply.header('link', `<${target}>; rel="next"`).header('x-more', String(more))
+      return reply.type(NDJSON).send(Buffer.from(lines) as never)
     },
   })
 }
