@@ -4,8 +4,9 @@ import { once } from 'node:events'
 import { symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { before, test } from 'node:test'
-import type { CreatedWebhook, WebhookDelivery } from '@countersign/protocol'
+import type { WebhookDelivery } from '@countersign/protocol'
 import { startReceiver } from '../packages/server/test/webhooks/support/receiver.ts'
+import type { WithSecret } from '../packages/server/test/webhooks/support/webhook-world.ts'
 import { jsonOf } from './support/answer.ts'
 import { DocPage } from './support/doc-page.ts'
 import { fileCleanup } from './support/file-cleanup.ts'
@@ -56,8 +57,8 @@ async function start(program: string, args: readonly string[], secret: string): 
   return { child, port, output: () => output }
 }
 
-async function addEndpoint(url: string): Promise<CreatedWebhook> {
-  return jsonOf<CreatedWebhook>(await (await signedIn()).post(WEBHOOKS, { url }))
+async function addEndpoint(url: string): Promise<WithSecret> {
+  return jsonOf<WithSecret>(await (await signedIn()).post(WEBHOOKS, { url }))
 }
 
 /** A receiver with the secret accepts events; with another secret it refuses them. */

@@ -94,6 +94,7 @@ export const API_RESOURCES: readonly ApiResource[] = [
       'certificateType',
       'issuerKeySet',
       'issuerMetadata',
+      'ssfConfiguration',
     ],
   },
   {

@@ -97,6 +97,7 @@ const FURTHER: Readonly<Record<string, readonly ErrorCode[]>> = {
   revokeAgent: ['RATE_LIMITED'],
   reportOwnKey: ['CONFLICT', 'RATE_LIMITED'],
   testWebhook: ['RATE_LIMITED'],
+  rotateWebhookSecret: ['CONFLICT'],
   redeliverWebhook: ['CONFLICT', 'RATE_LIMITED'],
   rotateKey: ['INVALID_SIGNATURE', 'KEY_ALREADY_CLAIMED', 'AGENT_NOT_ACTIVE', 'CONFLICT'],
   recoverKey: [

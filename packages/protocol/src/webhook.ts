@@ -33,6 +33,29 @@ export const WEBHOOK_EVENT_TYPES = [
 /** A type of event that webhooks deliver. */
 export type WebhookEventType = (typeof WEBHOOK_EVENT_TYPES)[number]
 
+/**
+ * What an endpoint receives. `standard`: Standard Webhooks. `ocsf`: the same with a body in OCSF 1.8.0. `set`: Security Event Tokens (RFC 8417,
+ * RFC 8935).
+ */
+export const WEBHOOK_FORMATS = ['standard', 'ocsf', 'set'] as const
+/** What an endpoint receives. */
+export type WebhookFormat = (typeof WEBHOOK_FORMATS)[number]
+
+/** The types of events that become Security Event Tokens. */
+export const SET_EVENT_TYPES = [
+  'agent.claimed',
+  'agent.suspended',
+  'agent.reactivated',
+  'agent.revoked',
+  'agent.key_rotated',
+  'agent.key_contested',
+  'agent.key_compromised',
+  'agent.key_recovered',
+] as const satisfies readonly WebhookEventType[]
+
+/** A type of event that becomes a Security Event Token. */
+export type SetEventType = (typeof SET_EVENT_TYPES)[number]
+
 /** The type of a test delivery, which is about no event. */
 export const WEBHOOK_TEST_TYPE = 'webhook.test'
 
@@ -41,6 +64,12 @@ export const MAX_WEBHOOKS = 10
 
 /** The longest time in which both the current and the previous secret of an endpoint sign: a week. */
 export const MAX_WEBHOOK_OVERLAP_HOURS = 168
+
+/** The `aud` of Security Event Tokens: 1 to 300 printable ASCII characters. */
+export const WEBHOOK_AUDIENCE_PATTERN = /^[ -~]{1,300}$/
+
+/** A value of `Authorization`: 1 to 1,000 printable ASCII characters, no space at the ends. */
+export const WEBHOOK_AUTHORIZATION_PATTERN = /^(?=[!-~](?:.*[!-~])?$)[ -~]{1,1000}$/
 
 /** The longest URL of an endpoint, in characters. */
 export const MAX_WEBHOOK_URL_LENGTH = 1024

@@ -19,6 +19,12 @@ export const TOKEN_TYPES = {
   /** A person agreed to one request of an agent. */
   approval: 'svc-approval+jwt',
 } as const
+/**
+ * The type of Security Event Tokens (RFC 8417), which the same keys sign. The service verifies none, and nobody may expect one in the
+ * place of a token above.
+ */
+export const SET_TOKEN_TYPE = 'secevent+jwt'
+
 export type TokenType = (typeof TOKEN_TYPES)[keyof typeof TOKEN_TYPES]
 
 /** How far the clocks of an issuer and of a verifier may differ, in seconds. */

@@ -4,7 +4,10 @@ import {
   MAX_WEBHOOK_OVERLAP_HOURS,
   MAX_WEBHOOK_URL_LENGTH,
   MAX_WEBHOOKS,
+  WEBHOOK_AUDIENCE_PATTERN,
+  WEBHOOK_AUTHORIZATION_PATTERN,
   WEBHOOK_EVENT_TYPES,
+  WEBHOOK_FORMATS,
 } from '../webhook.ts'
 import { did, timestamp } from './formats.ts'
 import { nullable } from './nullable.ts'
@@ -46,11 +49,40 @@ const eventTypes = () =>
     }),
   )
 
+const format = () =>
+  Type.Enum([...WEBHOOK_FORMATS], {
+    type: 'string',
+    description:
+      '`standard`: Standard Webhooks; `ocsf`: the same with a body in OCSF 1.8.0; `set`: Security Event Tokens (RFC 8935). Fixed once the endpoint is created',
+  })
+
+const audience = () =>
+  nullable(
+    Type.String({
+      pattern: WEBHOOK_AUDIENCE_PATTERN.source,
+      description: 'of `set`: the claim `aud`, 1 to 300 printable ASCII characters; null: the URL',
+    }),
+  )
+
+const authorization = () =>
+  nullable(
+    Type.String({
+      pattern: WEBHOOK_AUTHORIZATION_PATTERN.source,
+      description:
+        'of `ocsf` and `set`: the value of the header Authorization, 1 to 1,000 printable ASCII characters such as "Bearer …"; null: none. No response has it, and a new URL removes it',
+    }),
+  )
+
 export const webhookSchema = () =>
   Type.Object(
     {
       id: Type.String({ description: 'also in each delivery, as `endpoint`; not a secret' }),
       url: url(),
+      format: format(),
+      audience: audience(),
+      hasAuthorization: Type.Boolean({
+        description: 'whether deliveries have the header Authorization',
+      }),
       eventTypes: eventTypes(),
       state: Type.Enum([...WEBHOOK_STATES], { type: 'string' }),
       disabledReason: Type.Unsafe<WebhookDisabledReason | null>({
@@ -114,7 +146,13 @@ export type Webhooks = Static<ReturnType<typeof webhooksSchema>>
 /** `POST /api/account/webhooks` */
 export const newWebhookSchema = () =>
   Type.Object(
-    { url: url(), eventTypes: Type.Optional(eventTypes()) },
+    {
+      url: url(),
+      eventTypes: Type.Optional(eventTypes()),
+      format: Type.Optional(format()),
+      audience: Type.Optional(audience()),
+      authorization: Type.Optional(authorization()),
+    },
     { additionalProperties: false },
   )
 
@@ -126,10 +164,13 @@ export const createdWebhookSchema = () =>
   Type.Object(
     {
       ...webhookSchema().properties,
-      secret: Type.String({
-        pattern: '^whsec_[A-Za-z0-9+/]{43}=$',
-        description: 'the key of the v1 signatures (HMAC-SHA256), shown this once',
-      }),
+      secret: nullable(
+        Type.String({
+          pattern: '^whsec_[A-Za-z0-9+/]{43}=$',
+          description:
+            'the key of the v1 signatures (HMAC-SHA256), shown this once; null for `set`',
+        }),
+      ),
       publicKey: publicKey(),
     },
     { description: 'A webhook endpoint with a new secret' },
@@ -163,6 +204,9 @@ export const webhookPatchSchema = () =>
     {
       url: Type.Optional(url()),
       eventTypes: Type.Optional(eventTypes()),
+      format: Type.Optional(format()),
+      audience: Type.Optional(audience()),
+      authorization: Type.Optional(authorization()),
       state: Type.Optional(
         Type.Enum(['active', 'paused'], {
           type: 'string',

@@ -53,9 +53,12 @@ export async function openParts(
     wasCertified,
   }
   const agents = await opened.open(openAgents(deps, cards, claimLog, verifiers))
+  const findRoot = statements.rootsAt(deps.now)
+  const { issuerKeys } = statements
+  const agents = await opened.open(openAgents(deps, cards, claimLog, findRoot))
   const channels = await opened.open(openChannels(deps))
   const notifications = await opened.open(openNotifications(deps))
-  const webhooks = await opened.open(openWebhooks(deps))
+  const webhooks = await opened.open(openWebhooks({ ...deps, issuerKeys }))
   const cosigning = await opened.open(openCosigning(deps))
   const accounts = await opened.open(
     openAccounts({

@@ -4,7 +4,7 @@ import type { ReadDeps } from '../agents/find-agent.ts'
 import type { CertificateCheck } from '../agents/reports/verify-evidence.ts'
 import { type PartDeps, WORK_MS } from '../http/part.ts'
 import type { LogPart } from '../log/part.ts'
-import { IssuerKeyRing } from '../secrets/issuer-keys/issuer-keys.ts'
+import { IssuerKeyRing, type IssuerKeys } from '../secrets/issuer-keys/issuer-keys.ts'
 import { approvalRoutes, ownApprovalRoutes } from './approvals/approval-routes.ts'
 import { askForApproval, deleteOldTexts } from './approvals/ask.ts'
 import { readProgress } from './approvals/read-approvals.ts'
@@ -48,6 +48,8 @@ const OLD_CHANGES_MS = 3_600_000
 export interface StatementsPart extends OwnersPart {
   /** Verifies the signature and the times of a certificate as of a time. */
   readonly wasCertified: CertificateCheck
+  /** The keys that sign statements. */
+  readonly issuerKeys: IssuerKeys
   /** Verifies certificates of this service as of a time. Chains of delegations begin with one. */
   readonly rootsAt: (now: () => number) => RootLookup
   /** Verifies approvals of this service as of a time. */
@@ -78,6 +80,7 @@ export async function openStatements(
   const issuer = new Issuer({ ...deps, certificateLifetimeMs, loggedKeys, statusState })
   const groupDeps = { ...context, issuer, loggedKeys }
   return {
+    issuerKeys,
     rootsAt: (now) => rootVerifier({ ...deps, statusState, now }),
     approvalsAt: (now) => ownApprovalVerifier({ site, issuerKeys, now }),
     wasCertified: (root, now) => isCertificate({ ...deps, now: () => now }, root),

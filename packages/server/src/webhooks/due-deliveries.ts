@@ -1,7 +1,8 @@
+import { WEBHOOK_FORMATS, type WebhookFormat } from '@countersign/protocol'
 import { WorkLoop } from '../database/jobs/work-loop.ts'
 import type { WebhookDeliveryRow, WebhookEndpointRow } from '../database/schema/webhook-rows.ts'
 import { OutcomeCounter } from '../http/metrics/outcome-counter.ts'
-import { type Attempt, attempt, resultRow } from './attempt.ts'
+import { type Attempt, attempt, type DeliveryDeps, resultRow } from './attempt.ts'
 import {
   backlogs,
   deleteDeliveriesBefore,
@@ -47,15 +48,17 @@ const CLEAN_UP_MS = 3_600_000
  * through leases of endpoints. A delivery whose node died is sent again, with the same `webhook-id`.
  */
 export class DueDeliveries {
-  readonly #deps: WebhookDeps
+  readonly #deps: DeliveryDeps
   readonly #report: (error: unknown) => void
-  /** `gave_up`: the last attempt of 3 days failed. */
-  readonly #outcomes = new OutcomeCounter(['delivered', 'failed', 'gave_up'])
+  /** By format. `gave_up`: the last attempt of 3 days failed. */
+  readonly #outcomes = new Map(
+    WEBHOOK_FORMATS.map((each) => [each, new OutcomeCounter(['delivered', 'failed', 'gave_up'])]),
+  )
   readonly #loop: WorkLoop
   #cleanedUpAt = Number.NEGATIVE_INFINITY
 
   /** @param report is called with errors that are not those of receivers */
-  constructor(deps: WebhookDeps, report: (error: unknown) => void) {
+  constructor(deps: DeliveryDeps, report: (error: unknown) => void) {
     this.#deps = deps
     this.#report = report
     this.#loop = new WorkLoop({
@@ -65,9 +68,9 @@ export class DueDeliveries {
     })
   }
 
-  /** The number of attempts by how they ended. */
-  get outcomes(): ReadonlyMap<string, number> {
-    return this.#outcomes.counts
+  /** The number of attempts by the format of the endpoint and how they ended. */
+  get outcomes(): ReadonlyMap<WebhookFormat, ReadonlyMap<string, number>> {
+    return new Map([...this.#outcomes].map(([format, { counts }]) => [format, counts]))
   }
 
   /** Queues deliveries of new events, and starts to send what is due. Resolves when it is started. */
@@ -139,7 +142,7 @@ export class DueDeliveries {
       await recordAttempt(tx, delivery.id, resultRow('delivered', result))
       return extendAfterSuccess(tx, endpoint, { at, until: at + LEASE_MS })
     })
-    this.#outcomes.add('delivered')
+    this.#outcomes.get(endpoint.format)?.add('delivered')
     return held
   }
 
@@ -157,7 +160,7 @@ export class DueDeliveries {
       await releaseAfterFailure(tx, endpoint, { at, dueAt })
       if (result.isGone) await disable(tx, endpoint.id, 'gone', at)
     })
-    this.#outcomes.add(isGivenUp ? 'gave_up' : 'failed')
+    this.#outcomes.get(endpoint.format)?.add(isGivenUp ? 'gave_up' : 'failed')
   }
 
   async #disableFailing(): Promise<void> {

@@ -6,6 +6,7 @@ import { readSetting, writeSetting } from '../database/settings-table.ts'
 import { insertDeliveries, isBacklogAbove, type NewDelivery } from './delivery-table.ts'
 import { disable } from './disable.ts'
 import { isAnyListening, listeningEndpoints } from './endpoint-table.ts'
+import { isSetEvent } from './security-event-token.ts'
 import { deliveryId } from './signatures.ts'
 
 /**
@@ -76,10 +77,11 @@ async function queue(
 }
 
 function isFor(
-  { owner_id, after_seq, types }: WebhookEndpointRow,
+  { owner_id, after_seq, types, format }: WebhookEndpointRow,
   { seq, type, owner_id: ownerId }: EventRow,
 ): boolean {
   if (seq <= after_seq || (owner_id !== null && owner_id !== ownerId)) return false
+  if (format === 'set' && !isSetEvent(type)) return false
   return types === null || types.split(' ').includes(type)
 }
 

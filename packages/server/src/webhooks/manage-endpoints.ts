@@ -5,8 +5,10 @@ import {
   MAX_WEBHOOKS,
   type NewWebhook,
   type NewWebhookSecret,
+  SET_EVENT_TYPES,
   type Webhook,
   type WebhookEventType,
+  type WebhookFormat,
   type WebhookPatch,
   type Webhooks,
 } from '@countersign/protocol'
@@ -20,6 +22,7 @@ import type { Sender } from '../http/outbound/open-sender.ts'
 import { ProofAbsent, Unreachable } from '../http/outbound/perspective.ts'
 import type { CoreDeps } from '../secrets/core-deps.ts'
 import type { ServiceKey } from '../secrets/service-keys.ts'
+import { sealAuthorization } from './authorization.ts'
 import { countPending } from './delivery-table.ts'
 import {
   deleteEndpoint,
@@ -29,6 +32,7 @@ import {
   updateEndpoint,
 } from './endpoint-table.ts'
 import { beginListening } from './fan-out.ts'
+import { isSetEvent } from './security-event-token.ts'
 import { previousSecretUntil, publicKeyText, secretText } from './signatures.ts'
 
 /** Dependencies of endpoints and deliveries. */
@@ -71,18 +75,26 @@ export async function describeEndpoints(db: Db, whose: Whose, at: number): Promi
 
 /**
  * Creates an endpoint, and notifies its owner. It gets the events from now on. The response is the only place where its secret appears.
- * @throws CodedError VALIDATION_ERROR if the service may not send to the URL, FORBIDDEN if the owner is suspended,
- *   UNAUTHENTICATED if the account was deleted, CONFLICT if they have 10 endpoints already
+ * @throws CodedError VALIDATION_ERROR if the service may not send to the URL or a setting does not go with the format, FORBIDDEN if the owner is
+ *   suspended, UNAUTHENTICATED if the account was deleted, CONFLICT if they have 10 endpoints already
  */
 export async function createEndpoint(
   deps: WebhookDeps,
   by: By,
-  { url, eventTypes = null }: NewWebhook,
+  {
+    url,
+    eventTypes = null,
+    format = 'standard',
+    audience = null,
+    authorization = null,
+  }: NewWebhook,
 ): Promise<CreatedWebhook> {
   const { db, now, randomBytes } = deps
   const whose = by?.ownerId ?? null
+  assertFits(format, { eventTypes, audience, authorization })
   const target = await checkedUrl(deps, url)
   const [id, salt] = [`wh_${randomText(randomBytes)}`, randomText(randomBytes)]
+  const sealed = authorization === null ? null : sealAuthorization(deps, id, authorization)
   const row = await db.write(async (tx) => {
     if (whose !== null) await assertMayChange(tx.db, whose)
     if ((await endpointsOf(tx.db, whose)).length >= MAX_WEBHOOKS) {
@@ -97,6 +109,9 @@ export async function createEndpoint(
       url: target,
       created_by_key: by?.apiKey ?? null,
       created_by: by?.membership?.id ?? null,
+      format,
+      audience,
+      sealed_authorization: sealed,
       types: typesText(eventTypes),
       secret_salt: salt,
       previous_salt: null,
@@ -122,7 +137,7 @@ export async function createEndpoint(
 /**
  * Gives an endpoint another secret, from the next attempt on. For `overlapHours`, deliveries carry a signature by the previous
  * one too; with 0, none does from now on. The response is the only place where the new secret appears.
- * @throws CodedError NOT_FOUND, FORBIDDEN if the owner is suspended
+ * @throws CodedError NOT_FOUND, FORBIDDEN if the owner is suspended, CONFLICT if the endpoint has no secret
  */
 export async function rotateSecret(
   deps: Omit<WebhookDeps, 'sender'>,
@@ -134,7 +149,13 @@ export async function rotateSecret(
   const salt = randomText(randomBytes)
   const row = await db.write(async (tx) => {
     if (whose !== null) await assertMayChange(tx.db, whose)
-    const { secret_salt } = await requireEndpoint(tx.db, whose, id)
+    const { secret_salt, format } = await requireEndpoint(tx.db, whose, id)
+    if (format === 'set') {
+      throw new CodedError(
+        'CONFLICT',
+        'This endpoint has no secret: the keys of /.well-known/jwks.json sign its Security Event Tokens.',
+      )
+    }
     const isOverlapping = overlapHours > 0
     await updateEndpoint(tx, id, {
       secret_salt: salt,
@@ -152,7 +173,7 @@ async function withSecret(
 ): Promise<CreatedWebhook> {
   return {
     ...(await describeEndpoint(db.read, row, now())),
-    secret: secretText(pepper, row),
+    secret: row.format === 'set' ? null : secretText(pepper, row),
     publicKey: publicKeyText(webhookKey),
   }
 }
@@ -162,19 +183,30 @@ function randomText(randomBytes: WebhookDeps['randomBytes']): string {
 }
 
 /**
- * Changes an endpoint, and notifies its owner of a new URL. After a new URL or an activation, what waits is due at once.
- * @throws CodedError NOT_FOUND, VALIDATION_ERROR if the service may not send to the URL, FORBIDDEN if the owner is suspended
+ * Changes an endpoint, and notifies its owner of a new URL, which removes the value of Authorization. After a new URL or an activation, what
+ * waits is due at once.
+ * @throws CodedError NOT_FOUND, VALIDATION_ERROR if the service may not send to the URL, a setting does not go with the format or the format would
+ *   change, FORBIDDEN if the owner is suspended
  */
 export async function changeEndpoint(
-  deps: Pick<WebhookDeps, 'db' | 'now' | 'sender'>,
+  deps: Pick<WebhookDeps, 'db' | 'now' | 'sender' | 'pepper' | 'randomBytes'>,
   by: By,
   id: string,
-  { url, eventTypes, state }: WebhookPatch,
+  { url, eventTypes, state, format, audience, authorization }: WebhookPatch,
 ): Promise<Webhook> {
   const { db } = deps
   const whose = by?.ownerId ?? null
-  await requireEndpoint(db.read, whose, id)
+  const current = await requireEndpoint(db.read, whose, id)
+  if (format !== undefined && format !== current.format) {
+    throw new CodedError(
+      'VALIDATION_ERROR',
+      'The format of an endpoint cannot change. Create another endpoint with it.',
+    )
+  }
+  assertFits(current.format, { eventTypes, audience, authorization })
   const target = url === undefined ? undefined : await checkedUrl(deps, url)
+  const sealed =
+    typeof authorization === 'string' ? sealAuthorization(deps, id, authorization) : authorization
   const row = await db.write(async (tx) => {
     if (whose !== null) await assertMayChange(tx.db, whose)
     const before = await requireEndpoint(tx.db, whose, id)
@@ -185,8 +217,12 @@ export async function changeEndpoint(
             url: target,
             created_by_key: by?.apiKey ?? null,
             created_by: by?.membership?.id ?? null,
+            // Whoever may change the URL must not have the value sent to themselves.
+            sealed_authorization: null,
           }
         : {}),
+      ...(sealed === undefined ? {} : { sealed_authorization: sealed }),
+      ...(audience === undefined ? {} : { audience }),
       ...(eventTypes === undefined ? {} : { types: typesText(eventTypes) }),
       ...(state === undefined ? {} : await stateChange(tx, before, state)),
       ...(target === undefined && state !== 'active' ? {} : STARTED_AGAIN),
@@ -196,6 +232,35 @@ export async function changeEndpoint(
     return changed
   })
   return describeEndpoint(db.read, row, deps.now())
+}
+
+/** Settings of which some formats have no use. */
+interface FormatSettings {
+  readonly eventTypes: WebhookPatch['eventTypes'] | undefined
+  readonly audience: string | null | undefined
+  readonly authorization: string | null | undefined
+}
+
+/** @throws CodedError VALIDATION_ERROR */
+function assertFits(
+  format: WebhookFormat,
+  { eventTypes, audience, authorization }: FormatSettings,
+): void {
+  if (typeof audience === 'string' && format !== 'set') {
+    throw new CodedError('VALIDATION_ERROR', 'Only the format set has an audience. Leave it out.')
+  }
+  if (typeof authorization === 'string' && format === 'standard') {
+    throw new CodedError(
+      'VALIDATION_ERROR',
+      'Only the formats ocsf and set have a value of Authorization. Leave it out, and verify the signatures.',
+    )
+  }
+  if (format === 'set' && eventTypes && !eventTypes.some(isSetEvent)) {
+    throw new CodedError(
+      'VALIDATION_ERROR',
+      `None of these types becomes a Security Event Token. Choose from: ${SET_EVENT_TYPES.join(', ')}.`,
+    )
+  }
 }
 
 async function notifyOfUrl(
@@ -293,6 +358,9 @@ async function describeEndpoint(db: Db, row: WebhookEndpointRow, at: number): Pr
   return {
     id: row.id,
     url: row.url,
+    format: row.format,
+    audience: row.audience,
+    hasAuthorization: row.sealed_authorization !== null,
     eventTypes: row.types === null ? null : (row.types.split(' ') as WebhookEventType[]),
     state: row.state,
     disabledReason: row.disabled_reason,

@@ -8,7 +8,7 @@ import type { Tx } from '../database/database.ts'
 import type { WebhookDeliveryRow, WebhookEndpointRow } from '../database/schema/webhook-rows.ts'
 import { takeFromFixedQuota } from '../http/limits/fixed-quota.ts'
 import type { Rate } from '../http/limits/quota.ts'
-import { type Attempt, attempt, resultRow } from './attempt.ts'
+import { type Attempt, attempt, type DeliveryDeps, resultRow } from './attempt.ts'
 import { describeDelivery } from './delivery-log.ts'
 import { deliveryById, insertAttempted, type NewDelivery, recordAttempt } from './delivery-table.ts'
 import { markWorking } from './endpoint-table.ts'
@@ -23,7 +23,7 @@ const MANUAL_RATE: Rate = { quota: 30, windowMs: 3_600_000 }
  * @throws CodedError NOT_FOUND, FORBIDDEN if the owner is suspended, RATE_LIMITED after 30 of an hour
  */
 export async function sendTest(
-  deps: WebhookDeps,
+  deps: DeliveryDeps,
   ownerId: number,
   id: string,
 ): Promise<WebhookDelivery> {
@@ -55,7 +55,7 @@ export async function sendTest(
  *   after 30 of an hour
  */
 export async function redeliver(
-  deps: WebhookDeps,
+  deps: DeliveryDeps,
   ownerId: number,
   id: string,
   deliveryId: string,

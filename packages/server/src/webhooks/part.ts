@@ -1,13 +1,14 @@
 import type { OwnersPart } from '../accounts/owners/owner-routes.ts'
 import type { Sender } from '../http/outbound/open-sender.ts'
 import { type PartDeps, WORK_MS } from '../http/part.ts'
+import type { IssuerKeys } from '../secrets/issuer-keys/issuer-keys.ts'
 import { openServiceKey } from '../secrets/service-keys.ts'
 import { countEndpointStates, DueDeliveries, measureWaiting } from './due-deliveries.ts'
-import { webhookRoutes } from './webhook-routes.ts'
+import { transmitterRoute, webhookRoutes } from './webhook-routes.ts'
 
 /** Endpoints of owners and of the operator, and the deliveries to them. */
 export async function openWebhooks(
-  context: PartDeps & { readonly sender: Sender },
+  context: PartDeps & { readonly sender: Sender; readonly issuerKeys: Pick<IssuerKeys, 'sign'> },
 ): Promise<OwnersPart> {
   const { db, now, settings, log } = context
   const webhookKey = await openServiceKey({ db, folders: settings }, 'webhook')
@@ -17,12 +18,17 @@ export async function openWebhooks(
   )
   const waiting = sharedWhileRunning(() => measureWaiting({ db, now }))
   return {
+    routes: (app) => transmitterRoute(app, context.site),
     ownerRoutes: (app, owners) => webhookRoutes(app, { ...owners, deps }),
     gauges(metrics) {
-      metrics.labelledCounter(
+      metrics.counter(
         'countersign_webhook_attempts_total',
-        'Attempts to deliver to a webhook endpoint, by outcome',
-        () => deliveries.outcomes,
+        'Attempts to deliver to a webhook endpoint, by outcome and format',
+        ['outcome', 'format'],
+        () =>
+          [...deliveries.outcomes].flatMap(([format, counts]) =>
+            [...counts].map(([outcome, count]) => [{ outcome, format }, count] as const),
+          ),
       )
       metrics.gauge(
         'countersign_webhook_backlog',

@@ -1,15 +1,10 @@
 import { createHash, createHmac } from 'node:crypto'
-import type { Tail } from '@countersign/protocol'
-import { didOfAgent, type Site } from '../base/site.ts'
-import { timestamp } from '../base/timestamp.ts'
 import type { WebhookDeliveryRow, WebhookEndpointRow } from '../database/schema/webhook-rows.ts'
-import type { OutboundMessage } from '../http/outbound/open-sender.ts'
 import type { Pepper } from '../secrets/secrets.ts'
 import type { ServiceKey } from '../secrets/service-keys.ts'
 
-/** What a message depends on besides the delivery. */
-export interface MessageDeps {
-  readonly site: Site
+/** What the signatures of a message depend on besides the message. */
+export interface SignatureDeps {
   readonly pepper: Pick<Pepper, 'authenticate'>
   readonly webhookKey: Pick<ServiceKey, 'sign'>
 }
@@ -19,7 +14,6 @@ export type SigningEndpoint = Pick<
   WebhookEndpointRow,
   'id' | 'secret_salt' | 'previous_salt' | 'previous_until'
 >
-type Delivery = Pick<WebhookDeliveryRow, 'id' | 'seq' | 'type' | 'tail' | 'at'>
 
 /**
  * The `webhook-id` of an event at an endpoint: always the same, whichever node delivers it and however often. It depends on
@@ -37,13 +31,13 @@ export function deliveryId(
  * The key of the `v1` signatures: 32 bytes, derived from the deployment's secret, so that every node can sign and neither
  * the database nor a backup of it holds a secret.
  */
-function secretOf(pepper: MessageDeps['pepper'], id: string, salt: string): Uint8Array {
+function secretOf(pepper: SignatureDeps['pepper'], id: string, salt: string): Uint8Array {
   return pepper.authenticate('webhook-secret', JSON.stringify([id, salt]))
 }
 
 /** The secret in the serialization of Standard Webhooks: `whsec_` and base64. */
 export function secretText(
-  pepper: MessageDeps['pepper'],
+  pepper: SignatureDeps['pepper'],
   { id, secret_salt }: Pick<WebhookEndpointRow, 'id' | 'secret_salt'>,
 ): string {
   return `whsec_${Buffer.from(secretOf(pepper, id, secret_salt)).toString('base64')}`
@@ -65,23 +59,17 @@ export function publicKeyText({ publicKey }: Pick<ServiceKey, 'publicKey'>): str
 }
 
 /**
- * Builds and signs the request of an attempt (standardwebhooks.com). The payload names the endpoint, because the `v1a` key is
- * that of the whole service: otherwise a receiver could pass a delivery on to another one.
+ * The headers of Standard Webhooks (standardwebhooks.com) for a body.
  * @param at the time of the attempt, in milliseconds since the Unix epoch
  */
-export function composeMessage(
-  { site, pepper, webhookKey }: MessageDeps,
+export function signatureHeaders(
+  { pepper, webhookKey }: SignatureDeps,
   endpoint: SigningEndpoint,
-  delivery: Delivery,
+  { id, body }: { readonly id: string; readonly body: string },
   at: number,
-): OutboundMessage {
-  const body = JSON.stringify({
-    type: delivery.type,
-    timestamp: timestamp(delivery.at),
-    data: { endpoint: endpoint.id, ...subjectOf(site, delivery) },
-  })
+): Record<string, string> {
   const sentAt = Math.floor(at / 1000)
-  const signed = Buffer.from(`${delivery.id}.${sentAt}.${body}`)
+  const signed = Buffer.from(`${id}.${sentAt}.${body}`)
   const hmacs = saltsOf(endpoint, at).map((salt) =>
     createHmac('sha256', secretOf(pepper, endpoint.id, salt))
       .update(signed)
@@ -89,13 +77,9 @@ export function composeMessage(
   )
   const signature = Buffer.from(webhookKey.sign(signed)).toString('base64')
   return {
-    headers: {
-      'content-type': 'application/json',
-      'webhook-id': delivery.id,
-      'webhook-timestamp': String(sentAt),
-      'webhook-signature': [...hmacs.map((hmac) => `v1,${hmac}`), `v1a,${signature}`].join(' '),
-    },
-    body,
+    'webhook-id': id,
+    'webhook-timestamp': String(sentAt),
+    'webhook-signature': [...hmacs.map((hmac) => `v1,${hmac}`), `v1a,${signature}`].join(' '),
   }
 }
 
@@ -104,11 +88,4 @@ function saltsOf(endpoint: SigningEndpoint, at: number): string[] {
   const { secret_salt, previous_salt } = endpoint
   const isTwo = previous_salt !== null && previousSecretUntil(endpoint, at) !== null
   return isTwo ? [secret_salt, previous_salt] : [secret_salt]
-}
-
-/** What a delivery is about. No text that anyone chose: receivers read the rest at the URL. */
-function subjectOf(site: Site, { seq, tail }: Delivery) {
-  if (tail === null) return {}
-  const did = didOfAgent(site, tail as Tail)
-  return { seq, [site.naming.didField]: did, url: `${site.baseUrl}/api/v1/agent/${did}` }
 }

@@ -16,9 +16,12 @@ import {
   type OwnerRouteContext,
   ownerSchema,
 } from '../accounts/owners/owner-routes.ts'
+import type { Site } from '../base/site.ts'
+import { CACHE_ONE_MINUTE } from '../http/caching.ts'
+import { publicRead } from '../http/public-read.ts'
 import type { App } from '../http/server.ts'
+import type { DeliveryDeps } from './attempt.ts'
 import { listDeliveries } from './delivery-log.ts'
-import type { WebhookDeps } from './manage-endpoints.ts'
 import {
   changeEndpoint,
   createEndpoint,
@@ -35,7 +38,7 @@ const deliveryParams = () =>
 /** Registers the routes of an owner's webhook endpoints and of their deliveries. */
 export function webhookRoutes(
   app: App,
-  { deps, authenticator }: Pick<OwnerRouteContext<WebhookDeps>, 'deps' | 'authenticator'>,
+  { deps, authenticator }: Pick<OwnerRouteContext<DeliveryDeps>, 'deps' | 'authenticator'>,
 ): void {
   const { naming } = deps.site
 
@@ -159,5 +162,40 @@ export function webhookRoutes(
       const { ownerId } = await authenticator.owner(request)
       return redeliver(deps, ownerId, request.params.id, request.params.delivery)
     },
+  })
+}
+
+/** The metadata of the transmitter of Security Event Tokens (SSF 1.0 section 7). Owners create their streams in the dashboard. */
+export function transmitterRoute(app: App, { naming, baseUrl }: Site): void {
+  const metadata = {
+    spec_version: '1_0',
+    issuer: baseUrl,
+    jwks_uri: `${baseUrl}/.well-known/jwks.json`,
+    delivery_methods_supported: ['urn:ietf:rfc:8935'],
+    default_subjects: 'ALL',
+  }
+  publicRead(app, naming, {
+    url: '/.well-known/ssf-configuration',
+    cacheControl: CACHE_ONE_MINUTE,
+    schema: {
+      operationId: 'ssfConfiguration',
+      summary: 'How this service sends Security Event Tokens (Shared Signals Framework 1.0)',
+      tags: ['resolve'],
+      response: {
+        200: Type.Object(
+          {
+            spec_version: Type.String(),
+            issuer: Type.String({ description: 'as in the claim iss of tokens' }),
+            jwks_uri: Type.String({ description: 'the address of the keys that sign them' }),
+            delivery_methods_supported: Type.Array(Type.String()),
+            default_subjects: Type.String({
+              description: 'all agents of the owner whose endpoint it is',
+            }),
+          },
+          { description: 'The metadata of the transmitter' },
+        ),
+      },
+    },
+    handler: async () => metadata,
   })
 }

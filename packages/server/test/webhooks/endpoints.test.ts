@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
-import type { AccountExport, CreatedApiKey, CreatedWebhook, Webhooks } from '@countersign/protocol'
+import type { AccountExport, CreatedApiKey, Webhooks } from '@countersign/protocol'
 import { Webhook as StandardWebhook } from 'standardwebhooks'
 import { assertRefused, jsonOf } from '../../../../test/support/answer.ts'
 import { ask } from '../../../../test/support/ask.ts'
@@ -10,6 +10,7 @@ import {
   startWebhookService,
   WEBHOOKS,
   type WebhookService,
+  type WithSecret,
   type World,
   webhookOf,
 } from './support/webhook-world.ts'
@@ -138,7 +139,7 @@ suite('endpoints', () => {
     const rotate = async (body: object = {}) => {
       const answer = await owner.post(`${path}/rotate-secret`, body)
       assert.equal(answer.status, 200, answer.text)
-      return jsonOf<CreatedWebhook>(answer)
+      return jsonOf<WithSecret>(answer)
     }
     await sendTest()
     const before = receiver.received.at(-1)

@@ -1,6 +1,7 @@
 import type {
   WebhookDeliveryState,
   WebhookDisabledReason,
+  WebhookFormat,
   WebhookState,
 } from '@countersign/protocol'
 
@@ -16,6 +17,11 @@ export interface WebhookEndpointRow {
   created_by_key: string | null
   /** The membership of who created it; null: a person, for their own account. */
   created_by: string | null
+  format: WebhookFormat
+  /** The `aud` of Security Event Tokens. Null: the URL. */
+  audience: string | null
+  /** The value of the header Authorization, encrypted (`webhooks/authorization.ts`). */
+  sealed_authorization: Uint8Array | null
   /** The types of events, separated by spaces. Null: all. */
   types: string | null
   state: WebhookState

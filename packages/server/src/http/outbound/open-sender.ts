@@ -25,6 +25,12 @@ export interface OutboundMessage {
   readonly body: string
 }
 
+/** How a receiver answers. */
+export interface Receipt {
+  readonly status: number
+  readonly body: Uint8Array | null
+}
+
 /**
  * Sends requests to URLs that strangers have chosen: https on port 443, a host name instead of an address, public addresses
  * only, which are checked for each connection. Follows no redirect.
@@ -35,10 +41,10 @@ export interface Sender {
   /**
    * Sends a POST request and waits at most 10 seconds for the status. Of the body it reads at most 64 KiB, for a second.
    * @param stopped aborts it
-   * @returns the status, whatever it is
+   * @returns the status, whatever it is, and the body, or null if it is longer or later
    * @throws ProofAbsent if the host has no address, Unreachable if there is no response under these rules
    */
-  post(url: URL, message: OutboundMessage, stopped?: AbortSignal): Promise<number>
+  post(url: URL, message: OutboundMessage, stopped?: AbortSignal): Promise<Receipt>
   /**
    * Fetches a page and waits at most 10 seconds for all of it.
    * @returns the page, whatever its status; a redirect too
@@ -174,14 +180,14 @@ async function postOver(
   url: URL,
   { headers, body }: OutboundMessage,
   signal: AbortSignal,
-): Promise<number> {
+): Promise<Receipt> {
   try {
     const path = `${url.pathname}${url.search}`
     const request = client.request({ method: 'POST', path, headers, body, signal })
     const response = await withNetworkErrors(url.hostname, signal, request)
-    // The status decides. The rest is read only so that the receiver can finish.
-    await withTimeout(readBounded(response.body), BODY_TIME_LIMIT_MS).catch(() => undefined)
-    return response.statusCode
+    // The status decides. The rest may say why, and is read so that the receiver can finish.
+    const reading = withTimeout(readBounded(response.body), BODY_TIME_LIMIT_MS)
+    return { status: response.statusCode, body: await reading.catch(() => null) }
   } finally {
     await client.destroy()
     socket.destroy()

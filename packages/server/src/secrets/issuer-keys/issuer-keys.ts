@@ -5,6 +5,7 @@ import {
   type GrantKeySet,
   type IssuerKeySet,
   type JwsAlgorithm,
+  type SET_TOKEN_TYPE,
   type TokenType,
 } from '@countersign/protocol'
 import {
@@ -30,7 +31,10 @@ import {
 const MAX_AGE_MS = 30_000
 const REPORT_EVERY_MS = 10_000
 
-/** The keys that sign certificates, status lists and the feed. */
+/** A type of token that the keys sign. */
+export type SignedType = TokenType | typeof SET_TOKEN_TYPE
+
+/** The keys that sign certificates, status lists, the feed and Security Event Tokens. */
 export interface IssuerKeys {
   /** The public keys (`/.well-known/jwks.json`). @throws StorageFailure if this node cannot read their state */
   keySet(): IssuerKeySet
@@ -41,7 +45,7 @@ export interface IssuerKeys {
    * @param alg `EdDSA` unless given
    * @throws StorageFailure if this node cannot read the state of the keys; CodedError UNAVAILABLE if it lacks the active key's file
    */
-  sign(typ: TokenType, payload: object, alg?: JwsAlgorithm): string
+  sign(typ: SignedType, payload: object, alg?: JwsAlgorithm): string
   /** The public keys of a grant issuer. They change with every rotation. @throws StorageFailure if this node cannot read their state */
   grantKeySet(grantIssuer: string): GrantKeySet
   /** Signs a grant with the key of a grant issuer (ES256). @throws what `sign` throws */
@@ -134,7 +138,7 @@ export class IssuerKeyRing implements IssuerKeys {
     return this.#signer().jwks[alg].kid
   }
 
-  sign(typ: TokenType, payload: object, alg: JwsAlgorithm = 'EdDSA'): string {
+  sign(typ: SignedType, payload: object, alg: JwsAlgorithm = 'EdDSA'): string {
     const signer = this.#signer()
     // As signJws of the protocol does it, with Node's base64url, which takes a tenth of the time.
     const header = { alg, kid: signer.jwks[alg].kid, typ }

@@ -1,11 +1,16 @@
 import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import {
   MAX_WEBHOOK_OVERLAP_HOURS,
+  WEBHOOK_AUDIENCE_PATTERN,
+  WEBHOOK_AUTHORIZATION_PATTERN,
   WEBHOOK_EVENT_TYPES,
+  WEBHOOK_FORMATS,
   type Webhook,
   type WebhookEventType,
+  type WebhookFormat,
 } from '@countersign/protocol'
-import { type Command, InvalidArgumentError } from 'commander'
+import { type Command, InvalidArgumentError, Option } from 'commander'
 import { assertSamePepper } from '../../accounts/identity/pepper-check.ts'
 import type { Env } from '../../base/config.ts'
 import { siteOf } from '../../base/site.ts'
@@ -36,9 +41,22 @@ export function webhookCommands(program: Command, env: Env): void {
     .description('add an endpoint, and print its secret once')
     .argument('<url>', 'an https URL')
     .option('--types <types>', 'only these event types, separated by commas', parseTypes)
-    .action((url: string, options: { types?: WebhookEventType[] }, command: Command) =>
-      add(env, url, options.types ?? null, command),
+    .addOption(
+      new Option('--format <format>', 'what it receives')
+        .choices([...WEBHOOK_FORMATS])
+        .default('standard'),
     )
+    .option(
+      '--audience <audience>',
+      'of the format set: the claim aud, by default the URL',
+      parseAudience,
+    )
+    .option(
+      '--authorization-file <path>',
+      'of the formats ocsf and set: a file with the value of the header Authorization',
+      readAuthorization,
+    )
+    .action((url: string, options: AddOptions, command: Command) => add(env, url, options, command))
 
   webhook
     .command('list')
@@ -80,19 +98,31 @@ export function webhookCommands(program: Command, env: Env): void {
     })
 }
 
+interface AddOptions {
+  readonly types?: WebhookEventType[]
+  readonly format: WebhookFormat
+  readonly audience?: string
+  /** The content of the file. */
+  readonly authorizationFile?: string
+}
+
 async function add(
   env: Env,
   url: string,
-  eventTypes: WebhookEventType[] | null,
+  { types, authorizationFile, ...options }: AddOptions,
   command: Command,
 ): Promise<void> {
-  const created = await withWebhooks(env, (deps) =>
-    createEndpoint(deps, OPERATOR, { url, eventTypes }),
-  )
+  const authorization = authorizationFile ?? null
+  const webhook = { url, eventTypes: types ?? null, authorization, ...options }
+  const created = await withWebhooks(env, (deps) => createEndpoint(deps, OPERATOR, webhook))
+  const added = `Added ${created.id} (${created.url}).`
   print(
     command,
     created,
-    `Added ${created.id} (${created.url}).
+    created.secret === null
+      ? `${added}
+The keys of /.well-known/jwks.json sign its Security Event Tokens.`
+      : `${added}
 Secret of the v1 signatures, shown this once: ${created.secret}
 Public key of the v1a signatures: ${created.publicKey}`,
   )
@@ -116,12 +146,13 @@ async function list(env: Env, command: Command): Promise<void> {
   const rows = webhooks.map((each) => [
     each.id,
     each.url,
+    each.format,
     stateOf(each),
     String(each.pending),
     each.lastDeliveredAt ?? 'never',
     each.eventTypes?.join(',') ?? 'all',
   ])
-  const headings = ['ID', 'URL', 'STATE', 'WAITING', 'LAST DELIVERY', 'TYPES']
+  const headings = ['ID', 'URL', 'FORMAT', 'STATE', 'WAITING', 'LAST DELIVERY', 'TYPES']
   print(
     command,
     { webhooks, publicKey },
@@ -153,6 +184,18 @@ function parseHours(text: string): number {
   const hours = Number(text)
   if (/^\d{1,3}$/.test(text) && hours <= MAX_WEBHOOK_OVERLAP_HOURS) return hours
   throw new InvalidArgumentError(`It takes 0 to ${MAX_WEBHOOK_OVERLAP_HOURS} hours.`)
+}
+
+function parseAudience(text: string): string {
+  if (WEBHOOK_AUDIENCE_PATTERN.test(text)) return text
+  throw new InvalidArgumentError('It takes 1 to 300 printable ASCII characters.')
+}
+
+/** Not an argument, which other users of the machine can see. */
+function readAuthorization(path: string): string {
+  const value = readFileSync(path, 'utf8').trim()
+  if (WEBHOOK_AUTHORIZATION_PATTERN.test(value)) return value
+  throw new InvalidArgumentError(`${path} must hold 1 to 1,000 printable ASCII characters.`)
 }
 
 function parseTypes(text: string): WebhookEventType[] {

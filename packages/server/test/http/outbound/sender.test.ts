@@ -42,14 +42,14 @@ test('a message arrives whole, and the status comes back, whatever the body', as
     body = await text(request)
     response.writeHead(202).end('x'.repeat(1_000_000))
   })
-  assert.equal(await sender.post(URL_OF_HOOK, MESSAGE), 202)
+  assert.equal((await sender.post(URL_OF_HOOK, MESSAGE)).status, 202)
   assert.equal(body, MESSAGE.body)
   const [request] = site.requests
   assert.deepEqual([request?.method, request?.url], ['POST', '/hook?a=b'])
   assert.equal(request?.headers['user-agent'], 'Countersign/test')
   // A body that never ends does not matter: the status is known.
   site.serve('/hook', (_request, response) => void response.writeHead(200).write('…'))
-  assert.equal(await sender.post(URL_OF_HOOK, MESSAGE), 200)
+  assert.equal((await sender.post(URL_OF_HOOK, MESSAGE)).status, 200)
 })
 
 test('a redirect is returned and not followed', async (t) => {
@@ -58,7 +58,7 @@ test('a redirect is returned and not followed', async (t) => {
   const canary = await startCanary(t)
   const location = `http://127.0.0.1:${canary.port}/`
   site.serve('/hook', { status: 307, headers: { location } })
-  assert.equal(await sender.post(URL_OF_HOOK, MESSAGE), 307)
+  assert.equal((await sender.post(URL_OF_HOOK, MESSAGE)).status, 307)
   assert.equal(site.requests.length, 1)
   assert.equal(canary.connections, 0)
 })

@@ -5,6 +5,8 @@ import { claimAgent, countersignd, startTestService } from '../../../../../test/
 import { untilTicked } from '../../../../../test/support/until.ts'
 import { payloadOf, startReceiver } from '../../webhooks/support/receiver.ts'
 
+type WithSecret = CreatedWebhook & { readonly secret: string }
+
 test('countersignd webhook adds an endpoint for all agents, lists, activates and removes it, and rotates its secret', async (t) => {
   const service = await startTestService(t)
   const { env } = service
@@ -16,7 +18,7 @@ test('countersignd webhook adds an endpoint for all agents, lists, activates and
     return stdout
   }
   const added = await run('add', receiver.url, '--types', 'agent.claimed,agent.revoked', '--json')
-  const { id, secret, publicKey, eventTypes } = JSON.parse(added) as CreatedWebhook
+  const { id, secret, publicKey, eventTypes } = JSON.parse(added) as WithSecret
   assert.match(secret, /^whsec_/)
   assert.deepEqual(eventTypes, ['agent.claimed', 'agent.revoked'])
 
@@ -24,7 +26,7 @@ test('countersignd webhook adds an endpoint for all agents, lists, activates and
   const list = async () => (JSON.parse(await run('list', '--json')) as Webhooks).webhooks
   await untilTicked(service, async () => (await list())[0]?.state === 'disabled')
   const shown = await run('list')
-  assert.match(shown, new RegExp(`^${id} +${receiver.url} +disabled \\(gone\\) +1 `, 'm'))
+  assert.match(shown, new RegExp(`^${id} +${receiver.url} +standard +disabled \\(gone\\) +1 `, 'm'))
   assert.ok(shown.includes(publicKey) && !shown.includes(secret))
 
   receiver.behaviour = 204
@@ -33,7 +35,7 @@ test('countersignd webhook adds an endpoint for all agents, lists, activates and
   assert.equal(payloadOf(receiver.received[1] as never).data.endpoint, id)
   await untilTicked(service, async () => (await list())[0]?.pending === 0)
 
-  const rotated = JSON.parse(await run('rotate-secret', id, '--json')) as CreatedWebhook
+  const rotated = JSON.parse(await run('rotate-secret', id, '--json')) as WithSecret
   assert.match(rotated.secret, /^whsec_/)
   assert.notEqual(rotated.secret, secret)
   assert.equal((await list())[0]?.previousSecretUntil, rotated.previousSecretUntil)

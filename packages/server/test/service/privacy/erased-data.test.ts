@@ -63,7 +63,7 @@ const MARKED: Readonly<Record<string, string>> = {
   sign_in_identities: 'provider',
   status_entries: 'identity_method',
   webhook_deliveries: 'problem',
-  webhook_endpoints: 'url secret_salt previous_salt',
+  webhook_endpoints: 'url secret_salt previous_salt audience sealed_authorization',
 }
 
 /** The same for the tables that only organisations have. */
@@ -133,7 +133,7 @@ const OTHERS: Readonly<Record<string, string>> = {
   transfers: 'id state started_by accepted_by failure',
   used_nonces: 'hash keyid',
   webhook_deliveries: 'id endpoint_id type tail state',
-  webhook_endpoints: 'id created_by_key created_by types state disabled_reason leased_by',
+  webhook_endpoints: 'id created_by_key created_by types format state disabled_reason leased_by',
   witness_keys: 'name',
   witnessed_logs: 'origin checkpoint',
 }

@@ -88,6 +88,9 @@ export async function insertOwnerRecords(
       id: `wh_${unique}`,
       url: `https://hooks.example/${name}`,
       created_by_key: null,
+      format: 'set',
+      audience: `https://hooks.example/${name}`,
+      sealed_authorization: Buffer.from(unique),
       // No event of this type comes, so that no delivery is added while a test runs.
       types: 'agent.key_contested',
       state: 'paused',

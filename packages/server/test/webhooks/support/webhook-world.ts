@@ -1,5 +1,11 @@
 import assert from 'node:assert/strict'
-import type { CreatedWebhook, Webhook, WebhookDeliveries, Webhooks } from '@countersign/protocol'
+import type {
+  CreatedWebhook,
+  NewWebhook,
+  Webhook,
+  WebhookDeliveries,
+  Webhooks,
+} from '@countersign/protocol'
 import { jsonOf } from '../../../../../test/support/answer.ts'
 import { type Cleanup, startTestService } from '../../../../../test/support/service.ts'
 import { type SignedInOwner, signIn } from '../../../../../test/support/signed-in.ts'
@@ -8,11 +14,14 @@ import { type Receiver, startReceiver } from './receiver.ts'
 
 export const WEBHOOKS = '/api/account/webhooks'
 
+/** An endpoint with signatures of Standard Webhooks. */
+export type WithSecret = CreatedWebhook & { readonly secret: string }
+
 /** An owner with one endpoint. */
 export interface World {
   readonly owner: SignedInOwner
   readonly receiver: Receiver
-  readonly webhook: CreatedWebhook
+  readonly webhook: WithSecret
   readonly path: string
 }
 
@@ -29,11 +38,14 @@ export async function startWebhookService(t: Cleanup) {
     service,
     clock,
     newOwner,
-    async newWorld(eventTypes: readonly string[] | null = null): Promise<World> {
+    async newWorld(
+      eventTypes: readonly string[] | null = null,
+      settings: Omit<NewWebhook, 'url' | 'eventTypes'> = {},
+    ): Promise<World> {
       const [owner, receiver] = [await newOwner(), await startReceiver(t)]
-      const created = await owner.post(WEBHOOKS, { url: receiver.url, eventTypes })
+      const created = await owner.post(WEBHOOKS, { url: receiver.url, eventTypes, ...settings })
       assert.equal(created.status, 201, created.text)
-      const webhook = jsonOf<CreatedWebhook>(created)
+      const webhook = jsonOf<WithSecret>(created)
       return { owner, receiver, webhook, path: `${WEBHOOKS}/${webhook.id}` }
     },
     untilReceived: ({ receiver }: World, count: number) =>

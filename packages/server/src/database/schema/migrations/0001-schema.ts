@@ -78,7 +78,11 @@ create table webhook_endpoints (
   held_until bigint not null default 0,
   previous_salt ${text},
   previous_until bigint,
-  constraint webhook_endpoints_state check (state in ('active', 'paused', 'disabled'))
+  format ${text} not null,
+  audience ${text},
+  sealed_authorization ${bytes},
+  constraint webhook_endpoints_state check (state in ('active', 'paused', 'disabled')),
+  constraint webhook_endpoints_format check (format in ('standard', 'ocsf', 'set'))
 );
 create index webhook_endpoints_owner on webhook_endpoints (owner_id);
 
