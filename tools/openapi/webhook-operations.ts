@@ -74,6 +74,29 @@ export function webhookOperations(naming: Naming, examples: RecordedExamples) {
       data,
     ),
     test: operation('receiveTest', 'You have sent a test', 'TestEvent', [WEBHOOK_TEST_TYPE], test),
+    securityEventToken: {
+      post: {
+        operationId: 'receiveSecurityEventToken',
+        summary:
+          'The same as a Security Event Token, for endpoints with the format `set` (RFC 8935)',
+        tags: ['owner'],
+        security: [],
+        requestBody: {
+          required: true,
+          content: {
+            'application/secevent+jwt': {
+              schema: string('a JWS of the type secevent+jwt, signed by the keys of jwks_uri'),
+              example: 'eyJhbGciOiJFZERTQSIsInR5cCI6InNlY2V2ZW50K2p3dCJ9.…',
+            },
+          },
+        },
+        responses: {
+          '202': { description: 'Received' },
+          '400': { description: 'Refused: `{"err": "invalid_audience"}`' },
+          '410': { description: 'The endpoint is gone: the service disables it' },
+        },
+      },
+    },
   }
 }
 

@@ -108,6 +108,7 @@ export async function recordReads({ anyone }: World, { travel, first }: Agents):
     ['certificateType', '/credentials/agent-certificate'],
     ['issuerKeySet', '/.well-known/jwks.json'],
     ['issuerMetadata', '/.well-known/jwt-vc-issuer'],
+    ['ssfConfiguration', '/.well-known/ssf-configuration'],
     ['serviceKeySet', '/.well-known/http-message-signatures-directory'],
     ['statusSnapshot', '/api/v1/snapshot'],
     ['statusFeedLatest', '/api/v1/feed/latest'],

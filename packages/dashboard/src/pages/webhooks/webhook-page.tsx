@@ -1,4 +1,4 @@
-import type { CreatedWebhook, Webhook, WebhookDelivery, WebhookPatch } from '@countersign/protocol'
+import type { Webhook, WebhookDelivery, WebhookPatch } from '@countersign/protocol'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
@@ -16,9 +16,9 @@ import { toast } from '../../components/toast.tsx'
 import { useAction } from '../../components/use-action.ts'
 import { DeliveryLog } from './delivery-log.tsx'
 import { pathOf, refreshWebhooks, webhooksQuery } from './queries.ts'
-import { WebhookDialog } from './webhook-dialog.tsx'
+import { FORMAT_LABELS, WebhookDialog } from './webhook-dialog.tsx'
 import { WebhookMark } from './webhook-mark.tsx'
-import { WebhookSecret } from './webhook-secret.tsx'
+import { WebhookSecret, type WebhookWithSecret } from './webhook-secret.tsx'
 import { waitingText } from './webhooks-page.tsx'
 
 const route = getRouteApi('/signed-in/webhooks/$webhook')
@@ -60,13 +60,15 @@ interface LoadedProps {
 }
 
 function Loaded({ webhook, publicKey }: LoadedProps) {
-  const { id, url, eventTypes, state, createdAt, previousSecretUntil } = webhook
+  const { id, url, format, audience, hasAuthorization, eventTypes, state } = webhook
+  const { createdAt, previousSecretUntil } = webhook
+  const isSet = format === 'set'
   const queries = useQueryClient()
   const withRecentSignIn = useRecentSignIn()
   const navigate = useNavigate()
   const [editing, setEditing] = useState(false)
   const [rotating, setRotating] = useState(false)
-  const [rotated, setRotated] = useState<CreatedWebhook | null>(null)
+  const [rotated, setRotated] = useState<WebhookWithSecret | null>(null)
   const [deleting, setDeleting] = useState(false)
 
   async function change(patch: WebhookPatch) {
@@ -105,9 +107,11 @@ function Loaded({ webhook, publicKey }: LoadedProps) {
             <Button size="small" onClick={() => setEditing(true)}>
               Edit
             </Button>
-            <Button size="small" onClick={() => setRotating(true)}>
-              Rotate secret
-            </Button>
+            {!isSet && (
+              <Button size="small" onClick={() => setRotating(true)}>
+                Rotate secret
+              </Button>
+            )}
             <Button size="small" variant="warning" onClick={() => setDeleting(true)}>
               Delete
             </Button>
@@ -118,6 +122,20 @@ function Loaded({ webhook, publicKey }: LoadedProps) {
         <dl className="grid gap-x-8 gap-y-3 sm:grid-cols-[8rem_minmax(0,1fr)]">
           <dt className="text-soft">URL</dt>
           <dd className="wrap-anywhere font-mono text-sm sm:leading-6">{url}</dd>
+          <dt className="text-soft">Format</dt>
+          <dd>{FORMAT_LABELS[format]}</dd>
+          {isSet && (
+            <>
+              <dt className="text-soft">Audience</dt>
+              <dd className="wrap-anywhere">{audience ?? 'The URL'}</dd>
+            </>
+          )}
+          {hasAuthorization && (
+            <>
+              <dt className="text-soft">Authorization</dt>
+              <dd>Stored, not shown</dd>
+            </>
+          )}
           <dt className="text-soft">Events</dt>
           <dd className="wrap-anywhere">
             {eventTypes === null ? 'All types' : eventTypes.join(' · ')}
@@ -137,7 +155,14 @@ function Loaded({ webhook, publicKey }: LoadedProps) {
             </>
           )}
         </dl>
-        <CopyField label="Public key (v1a, Ed25519)" value={publicKey} />
+        {isSet ? (
+          <CopyField
+            label="Keys of the tokens"
+            value={`${location.origin}/.well-known/jwks.json`}
+          />
+        ) : (
+          <CopyField label="Public key (v1a, Ed25519)" value={publicKey} />
+        )}
       </Section>
       <DeliveryLog webhookId={id} />
       {editing && (
@@ -146,8 +171,8 @@ function Loaded({ webhook, publicKey }: LoadedProps) {
           action="Save"
           current={webhook}
           onClose={() => setEditing(false)}
-          onSubmit={async ({ url: chosen, eventTypes }) => {
-            await change(chosen === url ? { eventTypes } : { url: chosen, eventTypes })
+          onSubmit={async ({ url: chosen, format: _, ...rest }) => {
+            await change(chosen === url ? rest : { url: chosen, ...rest })
             setEditing(false)
             toast('The endpoint is saved.')
           }}
@@ -233,7 +258,7 @@ function StateNote({ webhook }: { readonly webhook: Webhook }) {
 interface RotateSecretDialogProps {
   readonly webhookId: string
   readonly onClose: () => void
-  readonly onRotated: (webhook: CreatedWebhook) => void
+  readonly onRotated: (webhook: WebhookWithSecret) => void
 }
 
 /** Asks whether the current secret has leaked, and gives the endpoint another one. */
@@ -242,7 +267,7 @@ export function RotateSecretDialog({ webhookId, onClose, onRotated }: RotateSecr
 
   async function rotate() {
     const body = leaked ? { overlapHours: 0 } : {}
-    onRotated(await send<CreatedWebhook>('POST', `${pathOf(webhookId)}/rotate-secret`, body))
+    onRotated(await send<WebhookWithSecret>('POST', `${pathOf(webhookId)}/rotate-secret`, body))
   }
 
   return (

@@ -5,9 +5,12 @@ import { DateTime } from '../../components/date-time.tsx'
 import { Note } from '../../components/error-note.tsx'
 import { Page, Section } from '../../components/page.tsx'
 
+/** Of every format but Security Event Tokens, which the keys of the service sign. */
+export type WebhookWithSecret = CreatedWebhook & { readonly secret: string }
+
 interface WebhookSecretProps {
   readonly title: string
-  readonly webhook: CreatedWebhook
+  readonly webhook: WebhookWithSecret
   readonly onDone: () => void
 }
 

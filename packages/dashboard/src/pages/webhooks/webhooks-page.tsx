@@ -1,4 +1,9 @@
-import { type CreatedWebhook, MAX_WEBHOOKS, type Webhook } from '@countersign/protocol'
+import {
+  type CreatedWebhook,
+  MAX_WEBHOOKS,
+  type NewWebhook,
+  type Webhook,
+} from '@countersign/protocol'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
@@ -9,10 +14,11 @@ import { ErrorNote } from '../../components/error-note.tsx'
 import { Page } from '../../components/page.tsx'
 import { useRecentSignIn } from '../../components/recent-sign-in.tsx'
 import { Loading, Skeleton } from '../../components/skeleton.tsx'
+import { toast } from '../../components/toast.tsx'
 import { refreshWebhooks, WEBHOOKS_PATH, webhooksQuery } from './queries.ts'
-import { type WebhookChoice, WebhookDialog } from './webhook-dialog.tsx'
+import { FORMAT_LABELS, WebhookDialog } from './webhook-dialog.tsx'
 import { WebhookMark } from './webhook-mark.tsx'
-import { WebhookSecret } from './webhook-secret.tsx'
+import { WebhookSecret, type WebhookWithSecret } from './webhook-secret.tsx'
 
 /** Lists the owner's endpoints and creates new ones. A new secret is shown once. */
 export function WebhooksPage() {
@@ -20,14 +26,15 @@ export function WebhooksPage() {
   const queries = useQueryClient()
   const withRecentSignIn = useRecentSignIn()
   const [creating, setCreating] = useState(false)
-  const [created, setCreated] = useState<CreatedWebhook | null>(null)
+  const [created, setCreated] = useState<WebhookWithSecret | null>(null)
 
-  async function create(choice: WebhookChoice) {
-    const webhook = await withRecentSignIn(() =>
+  async function create(choice: NewWebhook) {
+    const { secret, ...webhook } = await withRecentSignIn(() =>
       send<CreatedWebhook>('POST', WEBHOOKS_PATH, choice),
     )
     setCreating(false)
-    setCreated(webhook)
+    if (secret === null) toast('The endpoint is added.')
+    else setCreated({ ...webhook, secret })
     await refreshWebhooks(queries)
   }
 
@@ -88,7 +95,7 @@ export function WebhooksPage() {
 }
 
 function Item({ webhook }: { readonly webhook: Webhook }) {
-  const { id, url, eventTypes, pending, lastDeliveredAt } = webhook
+  const { id, url, format, eventTypes, pending, lastDeliveredAt } = webhook
   return (
     <li className="flex flex-col gap-2 rounded-2xl border border-line bg-surface p-5 sm:p-6">
       <div className="flex flex-wrap items-start justify-between gap-x-6 gap-y-2">
@@ -104,6 +111,7 @@ function Item({ webhook }: { readonly webhook: Webhook }) {
         <WebhookMark {...webhook} />
       </div>
       <p className="text-soft text-sm">
+        {format !== 'standard' && `${FORMAT_LABELS[format]} · `}
         {eventTypes === null ? 'All events' : eventTypes.join(' · ')}
       </p>
       <p className="text-soft text-sm">
