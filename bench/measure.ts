@@ -6,6 +6,7 @@ import { inspectMachine, pinSelf } from './machine.ts'
 import { measureCertificates } from './measure-certificates.ts'
 import { measureClaims } from './measure-claims.ts'
 import { measureEnrolment } from './measure-enrolment.ts'
+import { measureEvents } from './measure-events.ts'
 import { measureFollowers } from './measure-followers.ts'
 import { measureGateway } from './measure-gateway.ts'
 import { measureKeys } from './measure-keys.ts'
@@ -90,12 +91,13 @@ async function measureAll(bench: Bench, options: Options, seed: Seed): Promise<R
     ? await measureOrganisations(bench)
     : null
   const enrolment = options.parts.has('enrolment') ? await measureEnrolment(bench) : null
+  const events = options.parts.has('events') ? await measureEvents(bench) : null
   const offline = options.parts.has('offline') ? await measureOffline(bench, options) : null
   const followers = options.parts.has('followers') ? await measureFollowers(bench, options) : null
   const { measurements, revocations } = await measureScale(bench, options, requestSamples)
   const all = [...alone, ...measurements]
   const reports = options.parts.has('reports') ? await measureReports(bench) : null
-  const ofOwners = { revocations, keys, organisations, enrolment, reports }
+  const ofOwners = { revocations, keys, organisations, enrolment, events, reports }
   return { measurements: all, ...ofOwners, nonces, signing, offline, followers, footprint }
 }
 

@@ -12,6 +12,7 @@ const OTHERS = [
   'organisations',
   'enrolment',
   'reports',
+  'events',
   'revocation',
   'offline',
   'followers',

@@ -1,6 +1,7 @@
 import type { Footprint } from './footprint.ts'
 import type { Machine } from './machine.ts'
 import { type Enrolments, enrolmentLines } from './measure-enrolment.ts'
+import { type Events, eventLines } from './measure-events.ts'
 import { type FollowerLoad, followerLines } from './measure-followers.ts'
 import type { KeyOperations } from './measure-keys.ts'
 import { type OfflineDecisions, offlineLines } from './measure-offline.ts'
@@ -25,6 +26,7 @@ export interface Results {
   readonly organisations: Organisations | null
   readonly enrolment: Enrolments | null
   readonly reports: Reports | null
+  readonly events: Events | null
   readonly offline: OfflineDecisions | null
   readonly followers: readonly FollowerLoad[] | null
   readonly footprint: Footprint | null
@@ -55,7 +57,7 @@ export interface Report extends Results {
 /** Prints the report for people. */
 export function reportText(report: Report): string {
   const { followers, footprint, keys, measurements, nonces, offline, revocations } = report
-  const { enrolment, organisations, reports, seeds, signing } = report
+  const { enrolment, events, organisations, reports, seeds, signing } = report
   return [
     headline(report),
     '',
@@ -67,6 +69,7 @@ export function reportText(report: Report): string {
     ...(organisations === null ? [] : [...organisationLines(organisations), '']),
     ...(enrolment === null ? [] : [...enrolmentLines(enrolment), '']),
     ...(reports === null ? [] : [...reportLines(reports), '']),
+    ...(events === null ? [] : [...eventLines(events), '']),
     ...(offline === null ? [] : [...offlineLines(offline), '']),
     ...(followers === null ? [] : [...followerLines(followers), '']),
     ...(footprint === null ? [] : [...footprintLines(footprint), '']),

@@ -98,3 +98,44 @@ test('an owner adds an endpoint, tests it, sees its deliveries, redelivers one, 
   // The URL that was refused.
   assert.deepEqual(problems, [`${service.url}/api/account/webhooks: 400`])
 })
+
+test('an owner adds an endpoint for Security Event Tokens with an Authorization header, which a new URL removes', {
+  ...BROWSER_MATRIX,
+  timeout: 600_000,
+}, async (t) => {
+  const service = await startTestService(t)
+  const ownerId = await service.operator.addVerifiedOwner('ada')
+  const receiver = await startReceiver(t)
+  receiver.behaviour = (response) =>
+    response
+      .writeHead(400, { 'content-type': 'application/json' })
+      .end('{"err":"invalid_audience"}')
+  const { page, problems } = await openAsOwner(await openBrowser(t), service, ownerId)
+  await page.goto(`${service.url}/dashboard/webhooks`)
+  await page.getByRole('button', { name: 'Add an endpoint' }).click()
+  await page.getByLabel('URL').fill(receiver.url)
+  assert.equal(await page.getByLabel('Authorization header').count(), 0)
+  await page.getByLabel('Format').selectOption('set')
+  await page.getByLabel('Audience').fill('https://soc.example/ssf')
+  await page.getByLabel('Authorization header').fill('Bearer hunter2')
+  await page.getByRole('checkbox', { name: /^All types/ }).uncheck()
+  assert.equal(await page.getByRole('checkbox', { name: 'channel.verified' }).count(), 0)
+  await assertFit(page, async () => undefined)
+  await page.getByRole('button', { name: 'Add the endpoint' }).click()
+  await page.getByText('The endpoint is added.').waitFor()
+  await page.getByRole('link', { name: receiver.url }).click()
+  await page.getByText('https://soc.example/ssf').waitFor()
+  await page.getByText('Stored, not shown').waitFor()
+  assert.equal(await page.getByRole('button', { name: 'Rotate secret' }).count(), 0)
+  await page.getByRole('button', { name: 'Send a test' }).click()
+  await page.getByText('localhost answers with 400 (invalid_audience).').first().waitFor()
+  assert.equal(receiver.received[0]?.headers.authorization, 'Bearer hunter2')
+
+  await page.getByRole('button', { name: 'Edit' }).click()
+  assert.equal(await page.getByLabel('Format').count(), 0)
+  await page.getByLabel('URL').fill(`${receiver.url}/moved`)
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('Stored, not shown').waitFor({ state: 'hidden' })
+  assert.ok(!(await page.content()).includes('hunter2'))
+  assert.deepEqual(problems, [])
+})

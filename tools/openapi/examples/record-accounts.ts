@@ -155,7 +155,8 @@ export async function recordAccount({ ada }: World): Promise<void> {
   await ada.record('onboarding', 'GET', '/api/account/onboarding')
   await ada.record('editOnboarding', 'PATCH', '/api/account/onboarding', { body: { badge: true } })
   await ada.record('activity', 'GET', '/api/account/activity')
-  const events = '/api/account/events?limit=3'
+  const { next } = await ada.send<{ next: string }>('GET', '/api/account/events?limit=1')
+  const events = `/api/account/events?after=${next}&limit=3`
   await ada.record('accountEvents', 'GET', events)
   await ada.record('accountEvents', 'GET', `${events}&format=ocsf`)
   await ada.record('session', 'GET', '/api/session')

@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import type { CreatedWebhook, Webhooks } from '@countersign/protocol'
-import { claimAgent, countersignd, startTestService } from '../../../../../test/support/service.ts'
+import {
+  claimAgent,
+  countersignd,
+  startTestService,
+  tempDir,
+} from '../../../../../test/support/service.ts'
 import { untilTicked } from '../../../../../test/support/until.ts'
 import { payloadOf, startReceiver } from '../../webhooks/support/receiver.ts'
 
@@ -46,9 +53,27 @@ test('countersignd webhook adds an endpoint for all agents, lists, activates and
   await run('remove', id)
   assert.deepEqual(await list(), [])
 
+  const file = join(tempDir(t), 'authorization')
+  writeFileSync(file, 'Bearer hunter2\n')
+  const format = ['--format', 'set', '--audience', 'https://soc.example/ssf']
+  const other = await run('add', receiver.url, ...format, '--authorization-file', file)
+  assert.match(other, /^Added wh_[\w-]+ .+\nThe keys of \/\.well-known\/jwks\.json sign/)
+  const [set] = await list()
+  assert.deepEqual(
+    [set?.format, set?.audience, set?.hasAuthorization],
+    ['set', 'https://soc.example/ssf', true],
+  )
+  receiver.received.length = 0
+  await claimAgent(service, await service.operator.addVerifiedOwner())
+  await untilTicked(service, async () => receiver.received.length === 1)
+  assert.equal(receiver.received[0]?.headers.authorization, 'Bearer hunter2')
+  assert.equal(receiver.received[0]?.headers['content-type'], 'application/secevent+jwt')
+
   const refusals: readonly (readonly [readonly string[], number, RegExp])[] = [
     [['add', 'https://10.0.0.1/hook'], 2, /not the name of a host/],
     [['add', receiver.url, '--types', 'agent.updated'], 2, /agent\.updated is not one of/],
+    [['add', receiver.url, '--audience', 'x'], 2, /Only the format set has an audience/],
+    [['add', receiver.url, '--format', 'cef'], 2, /Allowed choices are standard, ocsf, set/],
     [['remove', id], 3, /no such webhook endpoint/],
     [['rotate-secret', id], 3, /no such webhook endpoint/],
     [['rotate-secret', id, '--overlap', '169'], 2, /0 to 168 hours/],
