@@ -10,7 +10,7 @@ import type { AccountActivityRow } from '../../database/schema/notification-rows
 import { claimEventsOf } from './agent-event-table.ts'
 
 /** What is older than a position, newest first; or what is newer, oldest first, up to the event with the number `upTo`. */
-export type ActivityRange =
+type ActivityRange =
   | { readonly before: ActivityPosition }
   | { readonly after: ActivityPosition; readonly upTo: number }
 

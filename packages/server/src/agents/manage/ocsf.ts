@@ -77,6 +77,8 @@ export const OCSF_MAPPINGS: Readonly<Record<OwnedType, Mapping>> = {
   'agent.delegation_changed': managed(UPDATE, INFORMATIONAL, ['maxDepth', 'ended', 'by']),
   'agent.delegation_created': managed(UPDATE, INFORMATIONAL, ['id', 'expiresAt']),
   'agent.delegation_ended': managed(UPDATE, INFORMATIONAL, ['id', 'by']),
+  'agent.approval_requested': managed(UPDATE, INFORMATIONAL),
+  'agent.approval_decided': managed(UPDATE, INFORMATIONAL),
   'agent.key_rotated': managed(UPDATE, LOW, [...KEY, 'previousKeyThumbprint']),
   'agent.key_recovered': managed(UPDATE, LOW, [...KEY, 'reason']),
   'agent.key_recovery_redeemed': managed(UPDATE, LOW, [...KEY, 'effectiveAt']),
@@ -120,6 +122,8 @@ export const OCSF_MAPPINGS: Readonly<Record<OwnedType, Mapping>> = {
   'owner.grant_issuer_assigned': managed(UPDATE, INFORMATIONAL, ['agent', 'grantIssuer']),
   'owner.grant_issuer_unassigned': managed(UPDATE, INFORMATIONAL, ['agent', 'grantIssuer']),
   'owner.grant_first_issued': managed(UPDATE, INFORMATIONAL, ['agent', 'audience']),
+  'owner.approvals_turned_on': managed(UPDATE, LOW, ['agent']),
+  'owner.approvals_turned_off': managed(UPDATE, LOW, ['agent']),
   // Like an API key: access that outlasts the session.
   'owner.scim_token_created': managed(UPDATE, LOW, ['scimToken']),
   'owner.scim_token_ended': managed(UPDATE, LOW, ['scimToken']),

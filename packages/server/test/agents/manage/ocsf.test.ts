@@ -116,6 +116,8 @@ test('class, activity and severity of each type', () => {
     'agent.key_recovery_cancelled',
     'owner.api_key_created',
     'owner.api_key_revoked',
+    'owner.approvals_turned_on',
+    'owner.approvals_turned_off',
     'owner.scim_token_created',
     'owner.scim_token_ended',
   ])
