@@ -1,9 +1,8 @@
-import { currentEpoch } from '../agents/manage/account-events.ts'
+import { currentEpoch } from '../accounts/event-uid.ts'
 import type { WebhookDeliveryRow, WebhookEndpointRow } from '../database/schema/webhook-rows.ts'
 import { parseJson } from '../http/outbound/bounded-fetch.ts'
 import type { Receipt } from '../http/outbound/open-sender.ts'
 import { ProofAbsent, Unreachable } from '../http/outbound/perspective.ts'
-import { unsealAuthorization } from './authorization.ts'
 import {
   composeMessage,
   type Delivery,
@@ -12,6 +11,7 @@ import {
 } from './compose-message.ts'
 import type { AttemptResult } from './delivery-table.ts'
 import type { WebhookDeps } from './manage-endpoints.ts'
+import { unsealAuthorization } from './signatures.ts'
 
 const GONE = 410
 const BAD_REQUEST = 400

@@ -1,6 +1,6 @@
 import { type Tail, WEBHOOK_TEST_TYPE } from '@countersign/protocol'
-import { eventUid } from '../agents/manage/account-events.ts'
-import { ocsfEvent } from '../agents/manage/ocsf.ts'
+import { eventUid } from '../accounts/event-uid.ts'
+import { ocsfEvent } from '../accounts/ocsf.ts'
 import { didOfAgent, type Site } from '../base/site.ts'
 import { timestamp } from '../base/timestamp.ts'
 import type { WebhookDeliveryRow, WebhookEndpointRow } from '../database/schema/webhook-rows.ts'

@@ -22,7 +22,6 @@ import type { Sender } from '../http/outbound/open-sender.ts'
 import { ProofAbsent, Unreachable } from '../http/outbound/perspective.ts'
 import type { CoreDeps } from '../secrets/core-deps.ts'
 import type { ServiceKey } from '../secrets/service-keys.ts'
-import { sealAuthorization } from './authorization.ts'
 import { countPending } from './delivery-table.ts'
 import {
   deleteEndpoint,
@@ -33,7 +32,7 @@ import {
 } from './endpoint-table.ts'
 import { beginListening } from './fan-out.ts'
 import { isSetEvent } from './security-event-token.ts'
-import { previousSecretUntil, publicKeyText, secretText } from './signatures.ts'
+import { previousSecretUntil, publicKeyText, sealAuthorization, secretText } from './signatures.ts'
 
 /** Dependencies of endpoints and deliveries. */
 export interface WebhookDeps

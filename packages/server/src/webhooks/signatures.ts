@@ -1,5 +1,6 @@
 import { createHash, createHmac } from 'node:crypto'
 import type { WebhookDeliveryRow, WebhookEndpointRow } from '../database/schema/webhook-rows.ts'
+import { seal, unseal } from '../secrets/seal.ts'
 import type { Pepper } from '../secrets/secrets.ts'
 import type { ServiceKey } from '../secrets/service-keys.ts'
 
@@ -88,4 +89,36 @@ function saltsOf(endpoint: SigningEndpoint, at: number): string[] {
   const { secret_salt, previous_salt } = endpoint
   const isTwo = previous_salt !== null && previousSecretUntil(endpoint, at) !== null
   return isTwo ? [secret_salt, previous_salt] : [secret_salt]
+}
+
+const AUTHORIZATION_PURPOSE = 'webhook-authorization'
+const NONCE_BYTES = 12
+
+interface SealDeps {
+  readonly pepper: Pepper
+  readonly randomBytes: (count: number) => Uint8Array
+}
+
+/** Encrypts the value of an endpoint's header Authorization. Of another endpoint, it cannot be decrypted. */
+export function sealAuthorization(
+  { pepper, randomBytes }: SealDeps,
+  endpointId: string,
+  value: string,
+): Buffer {
+  return seal(
+    pepper,
+    AUTHORIZATION_PURPOSE,
+    Buffer.from(value),
+    endpointId,
+    randomBytes(NONCE_BYTES),
+  )
+}
+
+/** @returns null if it was encrypted with another pepper */
+export function unsealAuthorization(
+  pepper: Pepper,
+  endpointId: string,
+  sealed: Uint8Array,
+): string | null {
+  return unseal(pepper, AUTHORIZATION_PURPOSE, sealed, endpointId)?.toString() ?? null
 }

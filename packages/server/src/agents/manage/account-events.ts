@@ -5,15 +5,15 @@ import {
   type Tail,
 } from '@countersign/protocol'
 import type { ActivityPosition } from '../../accounts/account-activity-table.ts'
+import { currentEpoch, eventUid, parsePosition } from '../../accounts/event-uid.ts'
+import { isFinding, type OcsfSubject, ocsfEvent } from '../../accounts/ocsf.ts'
 import { ownerById } from '../../accounts/owner-table.ts'
 import { didOfAgent, type Site } from '../../base/site.ts'
 import type { Db, OwnerRow } from '../../database/database.ts'
 import { lastSeq } from '../../database/event-table.ts'
-import { EPOCH_SETTING, readSetting } from '../../database/settings-table.ts'
 import type { CoreDeps } from '../../secrets/core-deps.ts'
-import { describeEntries, parsePosition, positionText } from './activity.ts'
+import { describeEntries } from './activity.ts'
 import { type ActivityEntry, activityOfOwner } from './activity-table.ts'
-import { isFinding, type OcsfSubject, ocsfEvent } from './ocsf.ts'
 
 const PAGE_SIZE = '100'
 
@@ -55,20 +55,6 @@ export async function listOcsfEvents(
     return `${JSON.stringify(ocsfEvent(service, { type, at, uid, subject, payload }))}\n`
   })
   return { lines: lines.join(''), ...rest }
-}
-
-/** The identifier of an event for whoever receives it, in whichever way; also the cursor after it. */
-export function eventUid(epoch: string, position: ActivityPosition): string {
-  return `${epoch}-${positionText(position)}`
-}
-
-/** The time in which no event was lost, within which numbers of events count. */
-export async function currentEpoch(db: Db): Promise<string> {
-  const epoch = await readSetting(db, EPOCH_SETTING)
-  if (epoch !== null) return epoch
-  throw new CodedError('UNAVAILABLE', 'The service is starting. Try again in 5 seconds.', {
-    retryAfterSeconds: 5,
-  })
 }
 
 async function readPage(db: Db, ownerId: number, { after, limit = PAGE_SIZE }: Page) {

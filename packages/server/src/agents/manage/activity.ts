@@ -1,5 +1,5 @@
 import { type Activity, type ActivityQuery, didOf, type Naming } from '@countersign/protocol'
-import type { ActivityPosition } from '../../accounts/account-activity-table.ts'
+import { parsePosition, positionText } from '../../accounts/event-uid.ts'
 import { providerLabel } from '../../accounts/identity-of-owner.ts'
 import type { Site } from '../../base/site.ts'
 import { timestamp } from '../../base/timestamp.ts'
@@ -51,17 +51,6 @@ export async function describeEntries(
     const described = describeEvent(entry.event)
     return { id, ...described, providerLabel: providerLabelIn(described.facts, site), agent }
   })
-}
-
-/** `12` for the event with this number, `12.3` for the activity 3 after it. */
-export function positionText({ seq, id }: ActivityPosition): string {
-  return id === 0 ? String(seq) : `${seq}.${id}`
-}
-
-/** @param text from `positionText` */
-export function parsePosition(text: string): ActivityPosition {
-  const [seq, id = 0] = text.split('.').map(Number)
-  return { seq: seq ?? 0, id }
 }
 
 /** An activity as responses show it: like an event, but without a number among all events. */

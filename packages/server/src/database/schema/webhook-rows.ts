@@ -20,7 +20,7 @@ export interface WebhookEndpointRow {
   format: WebhookFormat
   /** The `aud` of Security Event Tokens. Null: the URL. */
   audience: string | null
-  /** The value of the header Authorization, encrypted (`webhooks/authorization.ts`). */
+  /** The value of the header Authorization, encrypted (`webhooks/signatures.ts`). */
   sealed_authorization: Uint8Array | null
   /** The types of events, separated by spaces. Null: all. */
   types: string | null

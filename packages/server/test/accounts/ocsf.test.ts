@@ -1,12 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { assertOcsf } from '../../../../../test/support/ocsf-schema.ts'
-import {
-  isFinding,
-  OCSF_MAPPINGS,
-  type OcsfSubject,
-  ocsfEvent,
-} from '../../../src/agents/manage/ocsf.ts'
+import { assertOcsf } from '../../../../test/support/ocsf-schema.ts'
+import { isFinding, OCSF_MAPPINGS, type OcsfSubject, ocsfEvent } from '../../src/accounts/ocsf.ts'
 
 const SERVICE = { baseUrl: 'https://id.example', serviceName: 'Example ID' }
 const DID = 'svc:agent:7Xk2mPqR9sTvWyZaBcDeFgHj'

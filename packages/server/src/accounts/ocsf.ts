@@ -1,7 +1,7 @@
 import type { OcsfEvent } from '@countersign/protocol'
-import type { AccountActivityType } from '../../accounts/account-activity-table.ts'
-import { VERSION } from '../../base/version.ts'
-import type { EventType } from '../../database/event-table.ts'
+import { VERSION } from '../base/version.ts'
+import type { EventType } from '../database/event-table.ts'
+import type { AccountActivityType } from './account-activity-table.ts'
 
 /** The types of events and activities that an owner reads. Nobody owns the events of status lists. */
 export type OwnedType = Exclude<EventType, `status.${string}`> | AccountActivityType
