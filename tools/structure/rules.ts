@@ -51,7 +51,7 @@ export const BARS: readonly {
   { within: /^packages\/server\/src\//, mostFiles: 690, mostLines: 78_000 },
   // The lists of parts and of effects, and what registers, runs and closes them.
   { within: /^packages\/server\/src\/service\/[^/]+\.ts$/, mostLines: 760 },
-  { within: /^packages\/[a-z]+\/src\//, mostLines: 139_000 },
+  { within: /^packages\/[a-z]+\/src\//, mostLines: 141_000 },
 ]
 
 /** Files with a name of one pattern, and what they may not import (specifiers, type imports included). */
