@@ -53,9 +53,7 @@ export async function openParts(
     wasCertified,
   }
   const agents = await opened.open(openAgents(deps, cards, claimLog, verifiers))
-  const findRoot = statements.rootsAt(deps.now)
   const { issuerKeys } = statements
-  const agents = await opened.open(openAgents(deps, cards, claimLog, findRoot))
   const channels = await opened.open(openChannels(deps))
   const notifications = await opened.open(openNotifications(deps))
   const webhooks = await opened.open(openWebhooks({ ...deps, issuerKeys }))
