@@ -122,6 +122,11 @@ export const OCSF_MAPPINGS: Readonly<Record<OwnedType, Mapping>> = {
   'owner.grant_issuer_assigned': managed(UPDATE, INFORMATIONAL, ['agent', 'grantIssuer']),
   'owner.grant_issuer_unassigned': managed(UPDATE, INFORMATIONAL, ['agent', 'grantIssuer']),
   'owner.grant_first_issued': managed(UPDATE, INFORMATIONAL, ['agent', 'audience']),
+  'owner.report_received': finding('A site reported an agent', MEDIUM, [
+    'category',
+    'host',
+    'report',
+  ]),
   'owner.approvals_turned_on': managed(UPDATE, LOW, ['agent']),
   'owner.approvals_turned_off': managed(UPDATE, LOW, ['agent']),
   // Like an API key: access that outlasts the session.

@@ -87,6 +87,7 @@ test('class, activity and severity of each type', () => {
   assert.deepEqual(typesOf('300412 4'), ['owner.suspended'])
   assert.deepEqual(typesOf('300404 3'), ['owner.deleted'])
   assert.deepEqual(typesOf('200401 4'), ['agent.key_compromised'])
+  assert.deepEqual(typesOf('200401 3'), ['owner.report_received'])
   assert.deepEqual(typesOf('300403 4'), ['agent.key_contested', 'agent.renounced'])
   assert.deepEqual(typesOf('300403 3'), [
     'agent.key_recovery_started',
