@@ -31,10 +31,9 @@ for (let i = 0; i < PAGE; i += 1) {
   assert.equal(edited.status, 200, edited.text)
 }
 
-const { dataDir } = settings
 const issuerKeys = await IssuerKeyRing.open({
   db,
-  dataDir,
+  folders: settings,
   now: Date.now,
   // It is not refreshed here.
   elapsed: () => 0,
@@ -43,7 +42,7 @@ const issuerKeys = await IssuerKeyRing.open({
 const sender = openSender(settings, 'Countersign/bench')
 undo.push(() => sender.close())
 const site = siteOf(settings.naming, settings.baseUrl)
-const webhookKey = await openServiceKey({ db, dataDir }, 'webhook')
+const webhookKey = await openServiceKey({ db, folders: settings }, 'webhook')
 const common = { db, site, serviceName: settings.serviceName, pepper, now: Date.now, randomBytes }
 const deps = { ...common, webhookKey, issuerKeys, sender }
 const receiver = await startReceiver(cleanup)

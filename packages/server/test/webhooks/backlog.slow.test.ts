@@ -27,22 +27,21 @@ test('10,000 events reach a receiver that was down, each once and in order', asy
   let ahead = 0
   const now = () => start + ahead
   const settings = readSettings(await testEnv(t))
-  const { dataDir } = settings
   const operator = await openOperator(settings, now)
   const { db } = operator
   await db.write((tx) => replaceEpoch(tx, now()))
   const sender = openSender(settings, 'Countersign/test')
   const issuerKeys = await IssuerKeyRing.open({
     db,
-    dataDir,
+    folders: settings,
     now,
     elapsed: () => performance.now(),
     certificateLifetimeMs: 1,
   })
   const keys = createLocalJWKSet(issuerKeys.keySet() as Parameters<typeof createLocalJWKSet>[0])
   const site = siteOf(settings.naming, settings.baseUrl)
-  const pepper = loadPepper(dataDir)
-  const webhookKey = await openServiceKey({ db, dataDir }, 'webhook')
+  const pepper = loadPepper(settings)
+  const webhookKey = await openServiceKey({ db, folders: settings }, 'webhook')
   const common = { db, site, serviceName: 'Example ID', pepper, now, randomBytes }
   const deps = { ...common, webhookKey, issuerKeys, sender }
   const errors: unknown[] = []
