@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import pg from 'pg'
 import { certificateOf } from '../../../../../test/support/agent-certificates.ts'
+import { approve, asked, newApprovalWorld } from '../../../../../test/support/approvals.ts'
 import { insertProvenChannel } from '../../../../../test/support/channel-rows.ts'
 import { untilLogged } from '../../../../../test/support/log-client.ts'
 import { databaseOf, POSTGRES_ONLY } from '../../../../../test/support/postgres.ts'
@@ -42,6 +43,10 @@ async function inAFile(t: TestContext): Promise<{ service: TestService; dids: st
   await insertOwnerRecords(service, owner)
   await certificateOf(service, dids[0] as string)
   await signIn(service, owner)
+  const world = await newApprovalWorld(service)
+  const { id: approval } = await asked(world)
+  const approved = await approve(world, approval)
+  assert.equal(approved.status, 200, approved.text)
   // At least the claims, the revocation and the suspension.
   await untilLogged(service, 9)
   const tail = dids[0]?.slice(-24) as string
@@ -122,6 +127,44 @@ async function inAFile(t: TestContext): Promise<{ service: TestService; dids: st
         grants: 3,
       })
       .execute()
+    const { list, idx } = await tx.db
+      .selectFrom('status_entries')
+      .select(['list', 'idx'])
+      .executeTakeFirstOrThrow()
+    const times = { created_at: 2 ** 43, expires_at: 2 ** 45 }
+    await tx.db
+      .insertInto('delegations')
+      .values({
+        id: 'd',
+        tail,
+        list,
+        idx,
+        label: 'Worker',
+        ...times,
+        ended_at: null,
+        ended_by: null,
+      })
+      .execute()
+    const rule = { id: 'er_1', owner_id: owner, name: 'CI', keys: '{}', match: '{}' }
+    const limits = { max_live: 1, unseen_after_seconds: 3600, max_token_seconds: 300 }
+    const made = {
+      agent_label: 'ci',
+      binding: 'token',
+      state: 'paused',
+      created_at: 1,
+      admitted_at: 1,
+    }
+    await tx.db
+      .insertInto('enrolment_rules')
+      .values({ ...rule, ...limits, ...made } as never)
+      .execute()
+    const seen = { created_at: 1, seen_at: 2, ends_at: 2 ** 45 }
+    await tx.db
+      .insertInto('enrolments')
+      .values({ tail, rule_id: 'er_1', owner_id: owner, claims: '{}', ...seen } as never)
+      .execute()
+    const used = { hash: Buffer.alloc(32, 5), thumbprint: 't', expires_at: 2 ** 45 }
+    await tx.db.insertInto('enrolment_tokens').values(used).execute()
     await tx.db
       .insertInto('used_nonces')
       .values({ hash: 'h', keyid: 'k', expires_at: 2 ** 45 })
