@@ -26,6 +26,7 @@ import { insertKey, keepTree } from '../../../src/log/cosigning/cosigned-log-tab
 import { insertWitnesses } from '../../../src/log/witnesses/witness-table.ts'
 import { writeAssignment } from '../../../src/statements/grants/grant-table.ts'
 import { insertOwnerRecords } from '../privacy/owner-records.ts'
+import { insertOrganisation } from './organisation-rows.ts'
 
 const TABLES = Object.keys(TABLE_KEYS)
 
@@ -50,6 +51,7 @@ async function inAFile(t: TestContext): Promise<{ service: TestService; dids: st
   // At least the claims, the revocation and the suspension.
   await untilLogged(service, 9)
   const tail = dids[0]?.slice(-24) as string
+  await insertOrganisation(service, tail)
   await operator.db.write(async (tx) => {
     await appendFeedChange(tx, { list: 0, idx: 1, status: 1 }, Date.now())
     // Byte for byte "B" comes before "a"; in most languages it comes after.

@@ -10,10 +10,12 @@ import {
   asked,
   assertionFor,
   deny,
+  givePasskey,
   newApprovalWorld,
   order,
   progressOf,
 } from '../../../../../test/support/approvals.ts'
+import type { Authenticator } from '../../../../../test/support/authenticator.ts'
 import { fileCleanup } from '../../../../../test/support/file-cleanup.ts'
 import { newKey, type TestKey } from '../../../../../test/support/key.ts'
 import { rotateTo } from '../../../../../test/support/key-operations.ts'
@@ -181,6 +183,8 @@ async function meanwhile(
   return sending
 }
 
+const idOf = ({ passkeys }: Authenticator) => passkeys[0]?.id.toString('base64url') ?? ''
+
 suite('what another node has changed while a decision waits', () => {
   const cases: [
     what: string,
@@ -228,9 +232,9 @@ suite('what another node has changed while a decision waits', () => {
       'the passkey, which was removed',
       401,
       'INVALID_SIGNATURE',
-      ({ owner }) =>
+      ({ authenticator }) =>
         ({ db }) =>
-          db.deleteFrom('passkeys').where('owner_id', '=', owner.ownerId).execute(),
+          db.deleteFrom('passkeys').where('credential_id', '=', idOf(authenticator)).execute(),
     ],
   ]
   for (const [what, status, code, change, isDenied = false] of cases) {
@@ -238,6 +242,8 @@ suite('what another node has changed while a decision waits', () => {
       const world = await newApprovalWorld(service)
       const { id } = await asked(world)
       const response = await assertionFor(world, id)
+      // Whoever has none could not approve anyway.
+      await givePasskey(service, world.owner.ownerId, Date.now() - 80 * 3_600_000)
       const approving = await meanwhile(change(world), () =>
         world.owner.post(`${APPROVALS}/${id}/approve`, { response }),
       )

@@ -5,8 +5,6 @@ import { approvalChallenge, decodeBase64Url } from '@countersign/protocol'
 import { type Answer, jsonOf } from '../../../../../test/support/answer.ts'
 import {
   APPROVALS,
-  type ApprovalWorld,
-  allowApprovals,
   approve,
   askApproval,
   asked,
@@ -17,10 +15,7 @@ import {
   order,
   progressOf,
 } from '../../../../../test/support/approvals.ts'
-import { newKey } from '../../../../../test/support/key.ts'
-import { rotateKey } from '../../../../../test/support/rotate-key.ts'
 import { startTestService, type TestService } from '../../../../../test/support/service.ts'
-import { setStatus } from '../../../../../test/support/set-status.ts'
 
 let service: TestService
 const ends: (() => unknown)[] = []
@@ -72,24 +67,6 @@ test('the same question at once is one, and of many only three are put to the ow
     Array.from({ length: 6 }, (_, i) => askApproval(world, order(i + 2))),
   )
   assert.deepEqual(statuses(many), [201, 201, 429, 429, 429, 429])
-})
-
-test('an approval at the moment of another change is before it and ends, or does not happen', async () => {
-  const changes: ((world: ApprovalWorld) => Promise<unknown>)[] = [
-    ({ did }) => setStatus(service, did, 'suspended'),
-    (world) => allowApprovals(world, false),
-    ({ did }) => rotateKey(service, did, new Uint8Array(Buffer.from(newKey().publicKey, 'base64'))),
-  ]
-  for (const change of changes) {
-    const world = await newApprovalWorld(service)
-    const { id } = await asked(world)
-    const [answer] = await Promise.all([approve(world, id), change(world)])
-    assert.ok([200, 409].includes(answer.status), answer.text)
-    assert.deepEqual(
-      [(await progressOf(service, id)).state, (await progressOf(service, id)).token],
-      ['cancelled', undefined],
-    )
-  }
 })
 
 test('an export has the statement and what the passkey signed, and an erasure leaves neither', async () => {
