@@ -3,9 +3,11 @@ import { createPublicKey, verify } from 'node:crypto'
 import { test } from 'node:test'
 import {
   type ApprovalClaims,
+  type ApprovalPolicy,
   approvalChallenge,
   approvalStatement,
   assertionEvidence,
+  type DelegationPolicy,
   decodeBase64Url,
   encodeBase64Url,
   InvalidTokenError,
@@ -14,15 +16,22 @@ import {
   JsonRowsError,
   jsonRows,
   type RawRequest,
+  type RequestApproval,
   readApprovalToken,
+  requestVerifier,
+  SIGNATURE_REASONS,
+  type SignatureReason,
   textDigest,
   type VerifyWithJwk,
   verifyApprovalToken,
 } from '../../src/index.ts'
+import { vectors as delegations, optionsOf } from '../support/delegation.ts'
+import { requestOf } from '../support/signed-requests.ts'
 import { type Case, forEachCase, namingOf, readVectors } from '../support/vectors.ts'
 
 interface RequestCase extends Case {
-  readonly request: RawRequest
+  readonly request: Omit<RawRequest, 'body'> & { readonly body?: string | null }
+  readonly policy?: ApprovalPolicy
 }
 
 interface Vectors {
@@ -31,8 +40,16 @@ interface Vectors {
   readonly now: number
   readonly issuer: string
   readonly keySet: { readonly keys: readonly IssuerJwk[] }
-  readonly valid: readonly (RequestCase & { readonly approval: { readonly id: string } })[]
-  readonly invalid: readonly (RequestCase & { readonly reason: string })[]
+  readonly audiences: readonly string[]
+  readonly statusList: string
+  readonly agents: readonly object[]
+  readonly delegation: DelegationPolicy
+  readonly policy: ApprovalPolicy
+  readonly valid: readonly (RequestCase & { readonly approval: RequestApproval })[]
+  readonly invalid: readonly (RequestCase & {
+    readonly reason: SignatureReason
+    readonly after?: readonly string[]
+  })[]
   readonly bodies: {
     readonly valid: readonly (Case & { readonly text: string; readonly rows: readonly JsonRow[] })[]
     readonly invalid: readonly {
@@ -75,23 +92,43 @@ async function claimsOf(text: string): Promise<ApprovalClaims | 'approval-invali
   }
 }
 
-const tokensOf = ({ headers }: RawRequest) =>
-  headers.filter(([name]) => name === 'ServiceID-Approval').map(([, value]) => value)
+/** A verifier as a case assumes it: the store of nonces began 600 seconds before, as that of delegations. */
+function verifierOf({ policy = vectors.policy }: RequestCase) {
+  const { delegation, audiences } = vectors
+  const approval = { ...policy, verifyToken: claimsOf }
+  return requestVerifier(optionsOf({ delegation }, { audiences, approval }))
+}
 
-test('the tokens of vectors/approvals.json', async () => {
-  for (const { name, request, approval } of vectors.valid) {
-    const claims = await claimsOf(tokensOf(request)[0] ?? '')
-    assert.equal(typeof claims === 'object' && claims.jti, approval.id, name)
-  }
-  for (const { name, request, reason } of vectors.invalid) {
-    for (const token of tokensOf(request)) {
-      assert.equal(
-        (await claimsOf(token)) === 'approval-invalid',
-        reason === 'approval-invalid',
-        name,
-      )
+for (const each of vectors.valid) {
+  test(`approved: ${each.name}`, async () => {
+    const { reason, approval } = await verifierOf(each)(requestOf(each.request))
+    assert.deepEqual([reason, approval], [null, each.approval])
+  })
+}
+
+for (const each of vectors.invalid) {
+  test(`${each.reason}: ${each.name}`, async () => {
+    const verify = verifierOf(each)
+    for (const earlier of each.after ?? []) {
+      const { request } = vectors.valid.find(({ name }) => name === earlier) ?? assert.fail()
+      assert.equal((await verify(requestOf(request))).verdict, 'verified')
     }
-  }
+    const { reason, approval, verdict } = await verify(requestOf(each.request))
+    assert.deepEqual([reason, approval], [each.reason, null])
+    assert.equal(verdict, SIGNATURE_REASONS[each.reason].verdict)
+  })
+}
+
+test('they contain every reason that is about an approval', () => {
+  const ofApprovals = (reason: string) => reason.startsWith('approval-')
+  const shown = new Set(vectors.invalid.map(({ reason }) => reason).filter(ofApprovals))
+  assert.deepEqual(shown, new Set(Object.keys(SIGNATURE_REASONS).filter(ofApprovals)))
+})
+
+test('the agents and the keys are those of delegation.json, whose verifier runs these requests', () => {
+  const { agents, keySet: keys, statusList, now } = delegations
+  assert.deepEqual(vectors.agents, agents.slice(0, 2))
+  assert.deepEqual([keySet, vectors.statusList, vectors.now], [keys, statusList, now])
 })
 
 const BODY_FAULTS = {
