@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import type { OwnerApprovals, RequestedApproval } from '@countersign/protocol'
+import type { Activity, OwnerApprovals, RequestedApproval } from '@countersign/protocol'
 import { assertRefused, jsonOf } from '../../../../../test/support/answer.ts'
 import {
   APPROVALS,
@@ -105,6 +105,28 @@ test('only an active agent that may ask is heard, and the owner alone lets it', 
   assertRefused(await askApproval(world, undefined, now()), 409, 'AGENT_NOT_ACTIVE')
 })
 
+test('asking is turned on for a live agent of an owner in good standing only, and both are recorded', async () => {
+  const world = await newWorld()
+  const { owner, did } = world
+  const set = (agent: string, enabled: boolean) =>
+    owner.send('PUT', `/api/account/agents/${agent}/approvals`, { enabled })
+  const revoked = await claimAgent(service, owner.ownerId, world.key, 'revoked')
+  await setStatus(service, revoked, 'revoked')
+  assertRefused(await set(revoked, true), 409, 'AGENT_NOT_ACTIVE')
+  const off = await set(did, false)
+  assert.equal(Date.parse(String(jsonOf(off).changedAt)), clock.now())
+  const { db } = service.operator
+  await db.write((tx) =>
+    tx.db.updateTable('owners').set({ suspended_at: 1 }).where('id', '=', owner.ownerId).execute(),
+  )
+  assertRefused(await set(did, true), 403, 'FORBIDDEN', /suspended this account/)
+  // Turning off is always possible.
+  assert.equal((await set(did, false)).status, 200)
+  const { events } = jsonOf<Activity>(await owner.get('/api/account/activity'))
+  const types = events.map(({ type }) => type).filter((type) => type.includes('approvals'))
+  assert.deepEqual(types, ['owner.approvals_turned_off', 'owner.approvals_turned_on'])
+})
+
 test('what servers read differently, or does not fit, cannot be asked', async () => {
   const world = await newWorld()
   const refused = [
@@ -174,6 +196,7 @@ test('after two denials in a row an agent has to wait for an hour', async () => 
   const { id } = await asked(world, order(3), now())
   assert.equal((await approve(world, id)).status, 200)
   // An approval between them, and it is not in a row.
+  clock.advance(0.01)
   const next = await asked(world, order(4), now())
   assert.equal((await deny(world, next.id)).status, 200)
   await asked(world, order(5), now())

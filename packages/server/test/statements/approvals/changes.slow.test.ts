@@ -257,6 +257,16 @@ suite('what another node has changed while a decision waits', () => {
     })
   }
 
+  test('refuses a switch: the session has ended', async () => {
+    const { owner, did } = await newApprovalWorld(service)
+    const ended: Parameters<typeof meanwhile>[0] = ({ db }) =>
+      db.deleteFrom('sessions').where('owner_id', '=', owner.ownerId).execute()
+    const answer = await meanwhile(ended, () =>
+      owner.send('PUT', `${AGENTS}/${did}/approvals`, { enabled: false }),
+    )
+    assertRefused(answer, 401, 'UNAUTHENTICATED')
+  })
+
   test('refuses a question: the key, the status, asking or the owner', async () => {
     const agents = (values: object) => (world: ApprovalWorld) => {
       const tail = world.did.slice(-24)
