@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import type { DelegationPolicy, RawRequest } from '@countersign/protocol'
-import { type AgentObject, type LookupResponse, memoryNonceStore, Registry } from '@countersign/sdk'
+import { type AgentObject, memoryNonceStore, Registry } from '@countersign/sdk'
 import type { Decision } from '../src/decision/decision.ts'
 import { gateway } from '../src/fetch.ts'
 import type { PolicyInput } from '../src/policy/policy.ts'
@@ -55,9 +55,9 @@ class VectorRegistry extends Registry {
     return { did, status: 'active', ...key } as unknown as AgentObject
   }
 
-  override async lookup(): Promise<LookupResponse> {
+  override async lookup(): ReturnType<Registry['lookup']> {
     const owner = { identityMethod: 'in-person' }
-    return { verified: true, certificate: { status: 'active' }, owner } as unknown as LookupResponse
+    return { verified: true, certificate: { status: 'active' }, owner } as never
   }
 }
 

@@ -223,6 +223,7 @@ export const vectors = {
       },
       { name: 'a staple', why: 'type', token: staple() },
       { name: 'an ordinary JWT', why: 'type', token: token('JWT', CERTIFICATE) },
+      { name: 'an approval', why: 'type', token: token('svc-approval+jwt', CERTIFICATE) },
       ...['jwk', 'jku', 'x5c', 'crit'].map((name) => ({
         name: `with ${name} in its header`,
         why: 'header',
