@@ -10,7 +10,7 @@ export interface Misconduct {
   readonly userHandle?: string
 }
 
-interface Passkey {
+export interface Passkey {
   readonly id: Buffer
   readonly key: KeyObject
   readonly rpId: string

@@ -27,6 +27,8 @@ export interface PageOptions {
   readonly colorScheme?: 'light' | 'dark'
   /** In CSS pixels. */
   readonly width?: number
+  /** Device pixels for each CSS pixel. */
+  readonly scale?: number
   readonly javaScript?: boolean
 }
 
@@ -39,11 +41,12 @@ export interface WatchedPage {
 
 export async function newPage(
   browser: Browser,
-  { colorScheme = 'light', width = 1280, javaScript = true }: PageOptions = {},
+  { colorScheme = 'light', width = 1280, scale = 1, javaScript = true }: PageOptions = {},
 ): Promise<WatchedPage> {
   const context = await browser.newContext({
     colorScheme,
     viewport: { width, height: 900 },
+    deviceScaleFactor: scale,
     javaScriptEnabled: javaScript,
     reducedMotion: 'reduce',
   })

@@ -48,10 +48,10 @@ export const BARS: readonly {
   readonly mostFiles?: number
   readonly mostLines: number
 }[] = [
-  { within: /^packages\/server\/src\//, mostFiles: 690, mostLines: 78_000 },
+  { within: /^packages\/server\/src\//, mostFiles: 700, mostLines: 81_000 },
   // The lists of parts and of effects, and what registers, runs and closes them.
   { within: /^packages\/server\/src\/service\/[^/]+\.ts$/, mostLines: 760 },
-  { within: /^packages\/[a-z]+\/src\//, mostLines: 141_000 },
+  { within: /^packages\/[a-z]+\/src\//, mostLines: 145_000 },
 ]
 
 /** Files with a name of one pattern, and what they may not import (specifiers, type imports included). */

@@ -239,6 +239,27 @@ const grantIssuers = createRoute({
   ),
 })
 
+const approvals = createRoute({
+  getParentRoute: () => signedIn,
+  path: '/approvals',
+  validateSearch: stringParams('state'),
+  loader: requireRole('manager'),
+  component: lazyRouteComponent(
+    () => import('./pages/approvals/approvals-page.tsx'),
+    'ApprovalsPage',
+  ),
+})
+
+const approval = createRoute({
+  getParentRoute: () => signedIn,
+  path: '/approvals/$approval',
+  loader: requireRole('manager'),
+  component: lazyRouteComponent(
+    () => import('./pages/approvals/approval-page.tsx'),
+    'ApprovalPage',
+  ),
+})
+
 const transfers = createRoute({
   getParentRoute: () => signedIn,
   path: '/transfers',
@@ -342,6 +363,8 @@ const tree = root.addChildren([
     webhook,
     ...enrolmentRoutes,
     grantIssuers,
+    approvals,
+    approval,
     transfers,
     offer,
     members.addChildren([membersList, membersInvited, membersActions]),

@@ -1,24 +1,24 @@
-import type { Owner, SessionState, SignedUp, SignUpRequest } from '@countersign/protocol'
 import {
-  browserSupportsWebAuthn,
+  type ApprovalOptions,
+  encodeBase64Url,
+  type Owner,
+  type OwnerApproval,
+  type SignedUp,
+  type SignUpRequest,
+} from '@countersign/protocol'
+import {
   browserSupportsWebAuthnAutofill,
   type PublicKeyCredentialCreationOptionsJSON,
   type PublicKeyCredentialRequestOptionsJSON,
   startAuthentication,
   startRegistration,
 } from '@simplewebauthn/browser'
+import { pathOf } from '../approvals/queries.ts'
 import { BrowserError } from './browser-errors.ts'
 import { send } from './client.ts'
 
 interface SignedIn {
   readonly owner: Owner
-}
-
-/** @returns why passkeys cannot be used here, as a sentence; null if they can */
-export function passkeysUnavailableReason(service: SessionState['service']): string | null {
-  if (!browserSupportsWebAuthn()) return 'This browser does not support passkeys.'
-  if (service.passkeys) return null
-  return 'Browsers do not allow passkeys at this address. They need a host name, and HTTPS unless it is localhost.'
 }
 
 /**
@@ -35,7 +35,9 @@ async function askForPasskey(useBrowserAutofill: boolean) {
     'POST',
     '/api/sign-in/passkey/options',
   )
-  return startAuthentication({ optionsJSON: options, useBrowserAutofill }).catch(throwBrowserError)
+  return startAuthentication({ optionsJSON: options, useBrowserAutofill }).catch((cause) =>
+    throwBrowserError(cause),
+  )
 }
 
 /**
@@ -61,7 +63,9 @@ export async function signUpWithPasskey(who: SignUpRequest, name: string): Promi
     '/api/sign-up/options',
     who,
   )
-  const response = await startRegistration({ optionsJSON: options }).catch(throwBrowserError)
+  const response = await startRegistration({ optionsJSON: options }).catch((cause) =>
+    throwBrowserError(cause),
+  )
   return await send<SignedUp>('POST', '/api/sign-up', { response, name })
 }
 
@@ -75,29 +79,56 @@ export async function addPasskey(name: string): Promise<void> {
     'POST',
     '/api/account/passkeys/options',
   )
-  const response = await startRegistration({ optionsJSON: options }).catch(throwBrowserError)
+  const response = await startRegistration({ optionsJSON: options }).catch((cause) =>
+    throwBrowserError(cause),
+  )
   await send('POST', '/api/account/passkeys', { response, name })
 }
 
+/**
+ * Approves a request of an agent with a passkey.
+ * @param id of the approval
+ * @param challenge the hash of what the page shows, 32 bytes
+ * @throws ApiError, BrowserError
+ */
+export async function approveWithPasskey(
+  id: string,
+  challenge: Uint8Array,
+): Promise<OwnerApproval> {
+  const { allowCredentials } = await send<ApprovalOptions>('POST', `${pathOf(id)}/options`)
+  const optionsJSON = {
+    challenge: encodeBase64Url(challenge),
+    allowCredentials: allowCredentials as PublicKeyCredentialRequestOptionsJSON['allowCredentials'],
+    userVerification: 'required',
+  } as PublicKeyCredentialRequestOptionsJSON
+  const response = await startAuthentication({ optionsJSON }).catch((cause) =>
+    throwBrowserError(cause, 'Try again.'),
+  )
+  return await send<OwnerApproval>('POST', `${pathOf(id)}/approve`, { response })
+}
+
 /** Browsers' own messages are written for developers. */
-function throwBrowserError(cause: unknown): never {
-  if (cause instanceof Error) throw new BrowserError(explain(cause))
+function throwBrowserError(
+  cause: unknown,
+  nextStep = 'Try again, or use another sign-in method.',
+): never {
+  if (cause instanceof Error) throw new BrowserError(explain(cause, nextStep))
   throw cause
 }
 
-function explain(error: Error): string {
+function explain(error: Error, nextStep: string): string {
   switch (error.name) {
     case 'InvalidStateError':
       return 'This device already has a passkey for this account.'
     case 'NotAllowedError':
     case 'AbortError':
-      return 'No passkey was used: the request was cancelled or timed out. Try again, or use another sign-in method.'
+      return `No passkey was used: the request was cancelled or timed out. ${nextStep}`
     case 'SecurityError':
       return 'The browser does not allow passkeys at this address.'
     case 'NotSupportedError':
     case 'ConstraintError':
       return 'This device cannot create a suitable passkey. Use a phone or a security key.'
     default:
-      return 'The browser could not use a passkey. Try again, or use another sign-in method.'
+      return `The browser could not use a passkey. ${nextStep}`
   }
 }

@@ -2,7 +2,8 @@ import type { Owner, SessionState } from '@countersign/protocol'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { send } from '../api/client.ts'
-import { passkeysUnavailableReason, signInWithPasskey } from '../api/passkeys.ts'
+import { signInWithPasskey } from '../api/passkeys.ts'
+import { passkeysUnavailableReason } from '../api/passkeys-available.ts'
 import { sessionQuery } from '../api/queries.ts'
 import { Button } from './button.tsx'
 import { ErrorNote, Note } from './error-note.tsx'
@@ -11,7 +12,7 @@ import { SignInProviders } from './sign-in-providers.tsx'
 import { submitHandler } from './submit-handler.ts'
 import { useAction } from './use-action.ts'
 
-interface ReauthenticationFormProps {
+export interface ReauthenticationFormProps {
   readonly username: string
   /** @param username of the account that signed in, which may be a different one */
   readonly onConfirmed: (username: string) => void

@@ -1,10 +1,18 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { createContext, type ReactNode, useCallback, useContext, useRef, useState } from 'react'
+import {
+  type ComponentType,
+  createContext,
+  type ReactNode,
+  useCallback,
+  useContext,
+  useRef,
+  useState,
+} from 'react'
 import { ReauthenticationCancelled } from '../api/browser-errors.ts'
 import { ApiError } from '../api/client.ts'
 import { sessionQuery } from '../api/queries.ts'
 import { Dialog } from './dialog.tsx'
-import { ReauthenticationForm } from './reauthentication-form.tsx'
+import type { ReauthenticationFormProps } from './reauthentication-form.tsx'
 import { DialogsHiddenContext } from './use-dialog-focus.ts'
 
 type WithRecentSignIn = <T>(action: () => Promise<T>) => Promise<T>
@@ -34,12 +42,16 @@ export function RecentSignInProvider({ children }: { readonly children: ReactNod
   const pending = useRef<PendingConfirmation | null>(null)
   const [dialogOpen, setDialogOpen] = useState(false)
   const [why, setWhy] = useState('')
+  const [Form, setForm] = useState<ComponentType<ReauthenticationFormProps> | null>(null)
 
   const withRecentSignIn = useCallback<WithRecentSignIn>(async (action) => {
     try {
       return await action()
     } catch (error) {
       if (!(error instanceof ApiError && error.code === 'RECENT_SIGN_IN_REQUIRED')) throw error
+      // Few visits need it, so it is not part of the first load. It is there before the dialog opens, which moves the focus into it.
+      const { ReauthenticationForm } = await import('./reauthentication-form.tsx')
+      setForm(() => ReauthenticationForm)
       await new Promise<void>((resolve, reject) => {
         pending.current = {
           confirmed: resolve,
@@ -76,7 +88,7 @@ export function RecentSignInProvider({ children }: { readonly children: ReactNod
         title="Sign in again to continue"
         description={why}
       >
-        {username !== null && <ReauthenticationForm username={username} onConfirmed={confirmed} />}
+        {username !== null && Form && <Form username={username} onConfirmed={confirmed} />}
       </Dialog>
     </RecentContext>
   )

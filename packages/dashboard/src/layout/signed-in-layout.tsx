@@ -3,7 +3,7 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { Link, Outlet, useLocation } from '@tanstack/react-router'
 import { reasonText } from '../agents/reasons.ts'
 import { accountTitle, organisation } from '../api/acting-for.ts'
-import { passkeysUnavailableReason } from '../api/passkeys.ts'
+import { passkeysUnavailableReason } from '../api/passkeys-available.ts'
 import { accountQuery, sessionQuery } from '../api/queries.ts'
 import { mayIn, useMay } from '../api/use-may.ts'
 import { buttonClass } from '../components/button.tsx'
@@ -11,6 +11,7 @@ import { DateTime } from '../components/date-time.tsx'
 import { Note } from '../components/error-note.tsx'
 import { RecentSignInProvider } from '../components/recent-sign-in.tsx'
 import { notificationsQuery } from '../pages/notifications/queries.ts'
+import { ApprovalsBadge } from './approvals-badge.tsx'
 import { Brand } from './brand.tsx'
 import { ChannelNotes } from './channel-notes.tsx'
 import { isNotActing } from './error-page.tsx'
@@ -20,6 +21,7 @@ import { OwnerMenu, SITE_LINKS } from './owner-menu.tsx'
 
 const AGENTS = { to: '/agents', label: 'Agents' } as const
 const CLAIM = { to: '/claim', label: 'Claim' } as const
+const APPROVALS = { to: '/approvals', label: 'Approvals' } as const
 const IDENTITY = { to: '/identity', label: 'Identity' } as const
 const MEMBERS = { to: '/members', label: 'Members' } as const
 const ACTIVITY = { to: '/activity', label: 'Activity' } as const
@@ -29,7 +31,7 @@ const ACCOUNT = { to: '/account', label: accountTitle } as const
 function navLinks(session: SessionState) {
   return [
     AGENTS,
-    ...(mayIn(session, 'manager') ? [CLAIM] : []),
+    ...(mayIn(session, 'manager') ? [CLAIM, APPROVALS] : []),
     IDENTITY,
     ...(organisation === null ? [] : [MEMBERS]),
     ACTIVITY,
@@ -39,24 +41,34 @@ function navLinks(session: SessionState) {
 
 export function SignedInLayout() {
   const { error } = useQuery(sessionQuery)
+  const { pathname } = useLocation()
   // The membership has ended while the page was open.
   if (isNotActing(error)) throw error
   return (
     <RecentSignInProvider>
       <Frame header={<Header />}>
         <SuspensionNote />
-        <RenewalNote />
-        <ChannelNotes />
-        {/* What concerns only the person is shown in their own account. */}
-        {organisation === null && (
-          <>
-            <PasskeyPrompt />
-            <OnboardingChecklist />
-          </>
-        )}
+        {/* No reminder stands above what a person is asked to approve. */}
+        {!pathname.includes('/approvals/') && <Reminders />}
         <Outlet />
       </Frame>
     </RecentSignInProvider>
+  )
+}
+
+function Reminders() {
+  return (
+    <>
+      <RenewalNote />
+      <ChannelNotes />
+      {/* What concerns only the person is shown in their own account. */}
+      {organisation === null && (
+        <>
+          <PasskeyPrompt />
+          <OnboardingChecklist />
+        </>
+      )}
+    </>
   )
 }
 
@@ -98,7 +110,10 @@ function Header() {
               to={to}
               className="-mb-px flex items-center border-transparent border-b-3 px-1.5 pt-1 pb-2 font-medium text-[0.9375rem] text-soft hover:text-ink data-[status=active]:border-accent data-[status=active]:text-ink sm:px-2.5 sm:text-base"
             >
-              {label}
+              <span className="relative">
+                {label}
+                {to === APPROVALS.to && <ApprovalsBadge />}
+              </span>
             </Link>
           ))}
       </nav>

@@ -21,6 +21,7 @@ const TEXTS: Readonly<Record<string, string>> = {
   removeAvatar: 'removed the picture of an agent',
   allowDelegation: 'changed how far an agent may delegate',
   allowApprovals: 'changed whether an agent may ask for approvals',
+  approvalOptions: 'began to approve a request of an agent',
   approveRequest: 'approved a request of an agent',
   denyRequest: 'denied a request of an agent',
   addChannel: 'added a channel',

@@ -1,7 +1,7 @@
 import type { Account, Passkey } from '@countersign/protocol'
 import { useQuery } from '@tanstack/react-query'
 import { useId, useState } from 'react'
-import { passkeysUnavailableReason } from '../../api/passkeys.ts'
+import { passkeysUnavailableReason } from '../../api/passkeys-available.ts'
 import { sessionQuery } from '../../api/queries.ts'
 import { Button } from '../../components/button.tsx'
 import { DateTime } from '../../components/date-time.tsx'

@@ -9,6 +9,7 @@ import { CopyField } from '../../components/copy-field.tsx'
 import { DateTime } from '../../components/date-time.tsx'
 import { Section } from '../../components/page.tsx'
 import { useAgent } from './agent-tabs.ts'
+import { ApprovalsSection } from './approvals-section.tsx'
 import { BesideCard } from './beside-card.tsx'
 import { GradeSection } from './grade-section.tsx'
 import { ResponsibleSection } from './responsible-section.tsx'
@@ -36,6 +37,7 @@ export function OverviewTab() {
       {agent.enrolment !== null && <EnrolmentSection agent={agent} enrolment={agent.enrolment} />}
       <GradeSection did={did} agent={agent} />
       {organisation !== null && <ResponsibleSection did={did} agent={agent} />}
+      <ApprovalsSection did={did} agent={agent} />
       <Identifiers did={did} agent={agent} />
     </BesideCard>
   )

@@ -1,7 +1,7 @@
 import type { SessionState } from '@countersign/protocol'
 import { useState } from 'react'
 import { send } from '../../api/client.ts'
-import { passkeysUnavailableReason } from '../../api/passkeys.ts'
+import { passkeysUnavailableReason } from '../../api/passkeys-available.ts'
 import { Button } from '../../components/button.tsx'
 import { ErrorNote } from '../../components/error-note.tsx'
 import { TextField } from '../../components/field.tsx'
