@@ -5,6 +5,9 @@ import { before, test } from 'node:test'
 import { Agent, newKey, Registry } from '@countersign/sdk'
 import { unverify } from './support/agents.ts'
 import { allowDelegation } from './support/allow-delegation.ts'
+import { approveOnPage, openApprover } from './support/approval-page.ts'
+import { allowApprovals, givePasskey } from './support/approvals.ts'
+import { openBrowser } from './support/browser.ts'
 import {
   downloadWheel,
   EXAMPLE,
@@ -20,7 +23,7 @@ import { pythonFor } from './support/python.ts'
 import type { CommandResult } from './support/run.ts'
 import { ROOT, startTestService, type TestService } from './support/service.ts'
 import { signIn } from './support/signed-in.ts'
-import { allOf, needs } from './support/tools.ts'
+import { allOf, BROWSER_MATRIX, needs } from './support/tools.ts'
 
 const cleanup = fileCleanup()
 const all = cleanup
@@ -282,6 +285,55 @@ test(
     for (const path of paths) {
       assert.ok(shop.output().includes(`${path} refused: delegation-ended`), shop.output())
     }
+  },
+)
+
+test(
+  'approvals: an order above 100 euros waits until the owner has approved it with a passkey',
+  allOf(EXAMPLE, BROWSER_MATRIX),
+  async (t) => {
+    const ORIGIN = await newOrigin()
+    const example = await installExample(t, 'approvals', service, ['sdk'])
+    // Its memory knows everything since its start, which was 40 seconds ago.
+    const NODE_OPTIONS = `${example.env.NODE_OPTIONS} --import=${join(ROOT, 'test/support/older-process.mjs')}`
+    const shop = await example.start('node', ['shop.js'], { ORIGIN, NODE_OPTIONS })
+    const owner = await signIn(service, await service.operator.addVerifiedOwner())
+    const run = (env = {}) => example.run('node', ['../agent.js'], { SHOP: ORIGIN, ...env })
+
+    const early = await run({ CLAIM_TOKEN: await newToken(service, owner.ownerId) })
+    assert.match(early.stderr, /Ask the owner to turn on approvals/)
+    const [did = ''] = /svc:agent:\w{24}/.exec(early.stdout) ?? []
+    await allowApprovals({ owner, did })
+
+    const authenticator = await givePasskey(service, owner.ownerId, Date.now() - 72 * 3_600_000)
+    const world = { service, owner, authenticator }
+    const { page, problems } = await openApprover(await openBrowser(t), world, { width: 360 })
+    const running = run()
+    await page.goto(`${service.url}/dashboard/approvals?state=pending`)
+    await page.getByRole('link', { name: new URL(ORIGIN).host }).click()
+    await page.getByText('"129.00"').waitFor()
+    await approveOnPage(page)
+    const { code, stdout, stderr } = await running
+    show('approvals', stdout + stderr + shop.output())
+    assert.equal(code, 0, stderr)
+    const [start, pencils = '', waiting = '', paper = ''] = stdout.split('\n')
+    assert.equal(start, `${did} goes shopping`)
+    assert.match(pencils, /^pencils: 201 .*"approval":null}$/)
+    const id = page.url().split('/').at(-1)
+    assert.equal(waiting, `waiting for the owner: ${service.url}/dashboard/approvals/${id}`)
+    const order = { item: 'paper', total: '129.00', orderedBy: did, approval: id }
+    assert.equal(paper, `paper: 201 ${JSON.stringify(order)}`)
+
+    // Denied, the order is not sent again. The owner was shown what the shop would take, and it takes nothing else.
+    const denied = run()
+    await page.goto(`${service.url}/dashboard/approvals?state=pending`)
+    await page.getByRole('link', { name: new URL(ORIGIN).host }).click()
+    await page.getByRole('button', { name: 'Deny', exact: true }).click()
+    assert.match((await denied).stderr, /APPROVAL_DENIED/)
+    const agent = await newAgent(service, ORIGIN)
+    const cheap = { ...POST, body: JSON.stringify({ ...order, total: '1.00', currency: 'EUR' }) }
+    assert.equal((await agent.fetch(`${ORIGIN}/checkout`, cheap)).status, 400)
+    assert.deepEqual(problems, [])
   },
 )
 
