@@ -1,9 +1,12 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Page } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import sharp from 'sharp'
+import { approveOnPage, openApproval, openApprover } from '../test/support/approval-page.ts'
+import { allowApprovals, asked, givePasskey, PAPER } from '../test/support/approvals.ts'
 import { launchBrowser } from '../test/support/chromium.ts'
 import { openAsOwner, untilHeading } from '../test/support/dashboard.ts'
+import { newKey } from '../test/support/key.ts'
 import {
   claimAgent,
   ROOT,
@@ -13,10 +16,14 @@ import {
 } from '../test/support/service.ts'
 import { signIn } from '../test/support/signed-in.ts'
 
-/** Starts a service and takes the README's screenshots of it: `npm run screenshots`. */
+/** Starts a service and takes the screenshots of README.md and docs/approvals.md: `npm run screenshots`. */
 
 const DIR = join(ROOT, 'docs/images')
 const WIDTH = 1280
+const PHONE = { width: 360, height: 640 }
+const GAP = 24
+const APPROVAL =
+  'Three screens of a phone. The first asks “Approve once?” and shows the agent, the site shop.example, and the values total 129.00, currency EUR and to Example GmbH. The second has a ticked box “I know shop.example” and the button “Approve with passkey”. The third says “Approved”, and that the agent can send the request once.'
 
 const AGENTS = [
   [
@@ -68,6 +75,56 @@ async function takeAll(t: { after(end: () => unknown): void }): Promise<void> {
     await page.getByRole('timer').waitFor()
     await take(page, `claim-${colorScheme}`)
   }
+  await takeApproval(service, ownerId, browser)
+}
+
+/** Draws an approval on a phone as three screens in one SVG, since the documentation shows no other pictures. */
+async function takeApproval(
+  service: TestService,
+  ownerId: number,
+  browser: Browser,
+): Promise<void> {
+  const owner = await signIn(service, ownerId)
+  const key = newKey()
+  const did = await claimAgent(service, ownerId, key, 'office')
+  await owner.send('PATCH', `/api/account/agents/${did}`, { displayName: 'Office assistant' })
+  await allowApprovals({ owner, did })
+  const authenticator = await givePasskey(service, ownerId, Date.now() - 72 * 3_600_000)
+  const message = 'Printer paper, as every month'
+  const { id } = await asked({ service, did, key }, { request: PAPER, message })
+  const options = { scale: 2, width: PHONE.width }
+  const { page } = await openApprover(browser, { service, owner, authenticator }, options)
+  await page.setViewportSize(PHONE)
+
+  await openApproval(page, service, id)
+  const screens = [await screen(page)]
+  await page.getByRole('checkbox', { name: /^I know / }).check()
+  await page.evaluate('scrollTo(0, document.body.scrollHeight - innerHeight - 90)')
+  screens.push(await screen(page))
+  await approveOnPage(page)
+  await page.getByText('Approved once.').waitFor({ state: 'detached' })
+  await page.evaluate('scrollTo(0, 0)')
+  screens.push(await screen(page))
+
+  const { width, height } = PHONE
+  const images = screens.map((href, i) => {
+    const place = `x="${i * (width + GAP) + 1}" y="1" width="${width}" height="${height}"`
+    return `<image ${place} href="${href}"/>\n<rect ${place} fill="none" stroke="currentColor" stroke-opacity=".4"/>\n`
+  })
+  const box = `0 0 ${3 * width + 2 * GAP + 2} ${height + 2}`
+  const svg = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="${box}" role="img" aria-label="${APPROVAL}">\n${images.join('')}</svg>\n`
+  writeFileSync(join(DIR, 'approval.svg'), svg)
+}
+
+/** @returns what the window shows, as a data URL */
+async function screen(page: Page): Promise<string> {
+  await page.waitForLoadState('networkidle')
+  const webp = await sharp(await page.screenshot())
+    .webp({ quality: 60, effort: 6 })
+    .toBuffer()
+  // Line breaks are ignored. In the documentation, the letters of a stand-in would become a name of the deployment.
+  const broken = webp.toString('base64').replaceAll(/q(?=wz)/gi, '$&\n')
+  return `data:image/webp;base64,${broken}`
 }
 
 async function furnish(service: TestService, ownerId: number): Promise<void> {
