@@ -2,11 +2,13 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { before, test } from 'node:test'
+import type { OwnerApprovals } from '@countersign/protocol'
 import { Agent, newKey, Registry } from '@countersign/sdk'
 import { unverify } from './support/agents.ts'
 import { allowDelegation } from './support/allow-delegation.ts'
+import { jsonOf } from './support/answer.ts'
 import { approveOnPage, openApprover } from './support/approval-page.ts'
-import { allowApprovals, givePasskey } from './support/approvals.ts'
+import { APPROVALS, allowApprovals, deny, givePasskey } from './support/approvals.ts'
 import { openBrowser } from './support/browser.ts'
 import {
   downloadWheel,
@@ -307,6 +309,12 @@ test(
 
     const authenticator = await givePasskey(service, owner.ownerId, Date.now() - 72 * 3_600_000)
     const world = { service, owner, authenticator }
+    // If a step fails, the agent does not wait for an answer that nobody gives.
+    t.after(async () => {
+      const pending = await owner.get(`${APPROVALS}?state=pending`)
+      const { approvals } = jsonOf<OwnerApprovals>(pending)
+      await Promise.all(approvals.map(({ id }) => deny({ owner }, id)))
+    })
     const { page, problems } = await openApprover(await openBrowser(t), world, { width: 360 })
     const running = run()
     await page.goto(`${service.url}/dashboard/approvals?state=pending`)
