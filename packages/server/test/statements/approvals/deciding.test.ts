@@ -304,7 +304,9 @@ test('a request is decided once, and in time', async () => {
     await askIn(world, 2),
     await askIn(world, 3),
   ]
-  assert.equal((await deny(world, first.id)).status, 200)
+  const denied = await deny(world, first.id)
+  assert.equal(denied.status, 200)
+  assert.deepEqual([jsonOf(denied).by, jsonOf(denied).tokenExpiresAt], [null, null])
   assertRefused(await approve(world, first.id), 409, 'CONFLICT', /already denied/)
   assertRefused(await deny(world, first.id), 409, 'CONFLICT')
   assert.equal((await approve(world, second.id)).status, 200)
