@@ -165,6 +165,17 @@ async function inAFile(t: TestContext): Promise<{ service: TestService; dids: st
       .insertInto('enrolments')
       .values({ tail, rule_id: 'er_1', owner_id: owner, claims: '{}', ...seen } as never)
       .execute()
+    const report = { id: 'rp_1', tail, owner_id: owner, host: 'shop.example', category: 'spam' }
+    const state = { token_hash: Buffer.alloc(32, 3), state: 'open', received_at: 1 }
+    await tx.db
+      .insertInto('reports')
+      .values({ ...report, ...state } as never)
+      .execute()
+    const signed = { signature_hash: Buffer.alloc(32, 2), method: 'GET', path: '/', created: 1 }
+    await tx.db
+      .insertInto('report_evidence')
+      .values({ report_id: 'rp_1', position: 0, keyid: 'k', ...signed } as never)
+      .execute()
     const used = { hash: Buffer.alloc(32, 5), thumbprint: 't', expires_at: 2 ** 45 }
     await tx.db.insertInto('enrolment_tokens').values(used).execute()
     await tx.db
