@@ -21,6 +21,7 @@ export const SCHEMA_NAMES: Readonly<Record<string, string>> = {
   TestWebhook: 'WebhookDelivery',
   DeleteAccount: 'RevokedAgents',
   OwnerAgentsAgent: 'OwnAgent',
+  OwnApproval: 'ApprovalToDecide',
   StartRecovery: 'IssuedRecoveryToken',
   VerifyRequest5: 'RequestVerdict',
   VerifyRequestRequest: 'RequestToVerify',

@@ -20,8 +20,6 @@ const EVERY_FILE = ['packages/*/test/**/*.test.ts', 'test/**/*.test.ts', 'tools/
 /** Of `packages/server/test/`: what depends most on the database runs on PostgreSQL as well, in each tier. */
 const ON_POSTGRES = [
   'agents/{claims,read-model}/**',
-  'agents/{change-agent,changes,keys/races}.*',
-  'agents/responsible/member-left.*',
   'accounts/organisations/last-admin.*',
   '{database,nodes}/**',
   'log/anchor.*',
@@ -33,7 +31,7 @@ const ON_POSTGRES_IN_ALL = [
   ...ON_POSTGRES,
   'accounts/{identity,notifications,organisations,owners}/**',
   'agents/{enrolment,keys,manage,reports,responsible,transfers}/**',
-  'agents/{grade,agents-of-key,lookup,regrade*,replaced-key,statuses}.*',
+  'agents/{change-agent,changes,grade,agents-of-key,lookup,regrade*,replaced-key,statuses}.*',
   'channels/{account-data,channel-*,concurrent-changes,freshness,leases,runtime,takeover}.*',
   'http/{limits/rate-limit/**,limits/overload/pressure.*,metrics/**}',
   'log/**',

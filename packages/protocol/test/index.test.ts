@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import * as protocol from '../src/index.ts'
 
 /** What only the wire schemas use among themselves. */
-const INTERNAL = new Set(['wire/formats.ts', 'wire/nullable.ts'])
+const INTERNAL = new Set(['wire/formats.ts', 'wire/nullable.ts', 'wire/responsible.ts'])
 
 const source = new URL('../src/', import.meta.url)
 

@@ -13,6 +13,7 @@ interface ValidNaming extends Case {
   readonly didField: string
   readonly tokenPrefix: string
   readonly recoveryTokenPrefix: string
+  readonly reportTokenPrefix: string
   readonly challengePrefix: string
   readonly forwardedHeaders: Record<string, string>
 }

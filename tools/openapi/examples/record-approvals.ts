@@ -40,6 +40,11 @@ export async function recordApprovals(
     target,
     await question(ORDER),
   )
+  // While it is pending, the same question is not asked twice.
+  await anyone.record('requestApproval', 'POST', target, {
+    ...(await question(ORDER)),
+    status: 200,
+  })
   await ada.record('listApprovals', 'GET', APPROVALS)
   const at = `${APPROVALS}/${first.id}`
   const shown = await ada.record<OwnerApproval>('ownApproval', 'GET', at)

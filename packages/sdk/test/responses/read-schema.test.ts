@@ -19,6 +19,8 @@ const TEXTS = [
   'A'.repeat(43),
   'A'.repeat(70),
   `ap_${'A'.repeat(22)}`,
+  `rp_${'A'.repeat(22)}`,
+  `svc-report-${'a'.repeat(32)}`,
   '@zoe',
   'did:web:id.example:x',
   'a.b.c',
