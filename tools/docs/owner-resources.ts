@@ -134,6 +134,12 @@ export const OWNER_RESOURCES: readonly ApiResource[] = [
     ],
   },
   {
+    name: 'mandates',
+    title: 'Standing mandates',
+    tag: 'owner',
+    operations: ['listMandates', 'mandate', 'mandateOptions', 'createMandate', 'endMandate'],
+  },
+  {
     name: 'claim-tokens',
     title: 'Claim tokens',
     tag: 'owner',

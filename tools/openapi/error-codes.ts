@@ -94,6 +94,7 @@ const FURTHER: Readonly<Record<string, readonly ErrorCode[]>> = {
   approvalOptions: ['CONFLICT', 'TOKEN_EXPIRED', 'AGENT_NOT_ACTIVE'],
   approveRequest: ['INVALID_SIGNATURE', 'CONFLICT', 'TOKEN_EXPIRED', 'AGENT_NOT_ACTIVE'],
   denyRequest: ['CONFLICT', 'TOKEN_EXPIRED', 'AGENT_NOT_ACTIVE'],
+  createMandate: ['NOT_FOUND', 'INVALID_SIGNATURE', 'CONFLICT', 'AGENT_NOT_ACTIVE'],
   revokeAgent: ['RATE_LIMITED'],
   reportOwnKey: ['CONFLICT', 'RATE_LIMITED'],
   testWebhook: ['RATE_LIMITED'],

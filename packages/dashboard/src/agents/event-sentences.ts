@@ -91,6 +91,8 @@ const SENTENCES: Readonly<
   'owner.grant_issuer_unassigned': ({ agent }) => `${agent} gets no more grants.`,
   'owner.approvals_turned_on': ({ agent }) => `${agent} may ask for approvals.`,
   'owner.approvals_turned_off': ({ agent }) => `${agent} may no longer ask for approvals.`,
+  'owner.mandate_created': ({ agent }) => `A standing mandate for ${agent} was created.`,
+  'owner.mandate_ended': ({ agent }) => `A standing mandate of ${agent} was ended.`,
   'owner.enrolment_rule_created': ({ name }) => `Enrolment rule “${name}” created.`,
   'owner.enrolment_rule_changed': (payload) =>
     `Enrolment rule “${payload.name}” ${payload.state === 'paused' ? 'paused' : 'changed'}${byKey(payload)}.`,

@@ -10,6 +10,7 @@ import { publicKey, timestamp } from './formats.ts'
 import { exportedGrantIssuersSchema } from './grants.ts'
 import { agentKey, keyRecovery, keyRenouncing } from './keys.ts'
 import { openingSchema } from './log.ts'
+import { exportedMandatesSchema } from './mandates.ts'
 import { displayName, username } from './names.ts'
 import {
   exportedAddressesSchema,
@@ -207,6 +208,7 @@ export const exportSchema = (naming: Naming) =>
       formerReports: exportedFormerReportsSchema(naming),
       grantIssuers: exportedGrantIssuersSchema(naming),
       approvals: exportedApprovalsSchema(naming),
+      mandates: exportedMandatesSchema(naming),
       notifications: exportedNotificationsSchema(),
       emailAddresses: exportedAddressesSchema(),
       emailPreferences: exportedPreferencesSchema(),

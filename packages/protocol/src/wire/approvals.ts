@@ -26,7 +26,7 @@ export const APPROVAL_POLL_SECONDS = 5
 /** The values of what a request for an approval leaves out. */
 export const APPROVAL_DEFAULTS = { expiresInSeconds: 900, validSeconds: 600 } as const
 
-const approvalId = () =>
+export const approvalId = () =>
   Type.String({
     pattern: '^ap_[A-Za-z0-9_-]{22}$',
     description: 'the id of an approval: ap_ and 22 base64url characters',
@@ -43,7 +43,8 @@ const approvedBy = () =>
   Type.Unsafe<(typeof APPROVED_BY)[number] | null>({
     type: ['string', 'null'],
     enum: [...APPROVED_BY, null],
-    description: 'what approved it; null: nothing did',
+    description:
+      'what approved it: a passkey, or a mandate that a passkey has signed; null: nothing did',
   })
 
 const digest = (description: string) =>
@@ -110,6 +111,9 @@ export const requestedApprovalSchema = () =>
     {
       id: approvalId(),
       state: state(),
+      by: Type.Optional(
+        Type.Literal('mandate', { description: 'a mandate approved it at once: read its token' }),
+      ),
       expiresAt: { ...timestamp(), description: 'until when the owner can decide' },
       approveUrl: Type.String({ description: 'the page on which the owner decides' }),
       pollSeconds: Type.Integer({
@@ -160,7 +164,7 @@ const summary = (naming: Naming) => ({
   }),
 })
 
-const assertion = () =>
+export const approvalAssertion = () =>
   nullable(
     Type.Object(
       {
@@ -193,7 +197,8 @@ const details = () => ({
     Type.String({ description: 'the member of the organisation who decided, by their name' }),
   ),
   validSeconds: Type.Integer({ description: 'how long the approval is valid' }),
-  assertion: assertion(),
+  assertion: approvalAssertion(),
+  mandate: nullable(Type.String({ description: 'the id of the mandate that approved it' })),
 })
 
 /** `GET /api/account/approvals` */
@@ -278,7 +283,10 @@ export const exportedApprovalsSchema = (naming: Naming) =>
     Type.Object({
       ...summary(naming),
       ...details(),
-      statement: Type.String({ description: 'what was signed, as canonical JSON (RFC 8785)' }),
+      statement: Type.String({
+        description:
+          'what was signed, as canonical JSON (RFC 8785): that of the mandate if one approved it',
+      }),
     }),
     { description: 'approvals that agents have asked for, oldest first' },
   )

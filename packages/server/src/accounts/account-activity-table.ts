@@ -31,6 +31,9 @@ export type AccountActivityType =
   /** An agent may ask for approvals. */
   | 'owner.approvals_turned_on'
   | 'owner.approvals_turned_off'
+  /** The service approves requests of an agent by itself. */
+  | 'owner.mandate_created'
+  | 'owner.mandate_ended'
   /** An agent got a grant for an authorization server that was not known for it. */
   | 'owner.grant_first_issued'
   /** Somebody reported requests of an agent. */

@@ -7,6 +7,7 @@ import type { LogPart } from '../log/part.ts'
 import { IssuerKeyRing, type IssuerKeys } from '../secrets/issuer-keys/issuer-keys.ts'
 import { approvalRoutes, ownApprovalRoutes } from './approvals/approval-routes.ts'
 import { askForApproval, deleteOldTexts } from './approvals/ask.ts'
+import { ownMandateRoutes } from './approvals/mandate-routes.ts'
 import { readProgress } from './approvals/read-approvals.ts'
 import { ownApprovalVerifier } from './approvals/verify-own-token.ts'
 import {
@@ -125,6 +126,7 @@ export async function openStatements(
       grantIssuerRoutes(app, { ...owners, deps })
       ownDelegationGroupRoutes(app, { ...owners, deps: context })
       ownApprovalRoutes(app, { ...owners, deps: context })
+      ownMandateRoutes(app, { ...owners, deps: context })
     },
     jobs: { [DELETE_DELEGATION]: deleteExpiredGroup },
     gauges(registrar) {

@@ -155,11 +155,10 @@ const TEXTS: Readonly<Record<NotificationKind, Describe>> = {
   transfer: (details, _site, agent) => describeTransfer(details, agent),
   enrolment_rule_changed: describeRuleChange,
   enrolment_attention: describeRuleAttention,
-  approval: (details, site, agent) => ({
-    title: `${agent} asks for an approval`,
-    text: `The agent ${agentOf(details, site, agent)} wants to send a ${details.method} request to the site ${selfDeclared(String(details.host))}. Sign in to see the whole request before you decide. You can decide until ${minute(details.expiresAt)}.`,
-    link: `/dashboard/approvals/${details.approval}`,
-  }),
+  approval: (details, site, agent) =>
+    details.mandate === undefined
+      ? describeApproval(details, site, agent)
+      : describeMandate(details, site, agent),
   report: (details, site, agent) => ({
     title: `${agent}: requests to ${details.host} were reported`,
     text: `The agent is ${agentOf(details, site, agent)}. Category: ${details.category}. A key of the agent signed the requests for ${details.host}. That proves neither abuse nor who reports it. Nothing else has changed.`,
@@ -176,6 +175,23 @@ const TEXTS: Readonly<Record<NotificationKind, Describe>> = {
     text: 'The notification is listed here. Check the address, and remove it if you no longer use it.',
     link: '/dashboard/account/notifications',
   }),
+}
+
+function describeApproval(details: NotificationDetails, site: Site, agent: string) {
+  return {
+    title: `${agent} asks for an approval`,
+    text: `The agent ${agentOf(details, site, agent)} wants to send a ${details.method} request to the site ${selfDeclared(String(details.host))}. Sign in to see the whole request before you decide. You can decide until ${minute(details.expiresAt)}.`,
+    link: `/dashboard/approvals/${details.approval}`,
+  }
+}
+
+function describeMandate(details: NotificationDetails, site: Site, agent: string) {
+  const isUsedUp = details.percent === 100
+  return {
+    title: `${agent} has used ${isUsedUp ? 'the whole total' : '80 % of the total'} of a mandate`,
+    text: `The agent ${agentOf(details, site, agent)} uses the mandate ${details.mandate}. ${isUsedUp ? 'It asks you again until earlier requests no longer count.' : 'Once the total is used up, it asks you again.'} If you did not expect this, end the mandate or suspend the agent.`,
+    link: agentLink(details, site),
+  }
 }
 
 /** Of one agent, or of all agents of a bulk change, of which `agent` is the first. */

@@ -50,7 +50,7 @@ const LABELS: Readonly<Record<NotificationKind, string | null>> = {
   enrolment_rule_changed: 'An enrolment rule was created, changed, paused or deleted',
   report: 'Somebody reported requests of an agent',
   enrolment_attention: 'An enrolment rule needs attention',
-  approval: 'An agent asks for an approval',
+  approval: 'An agent asks for an approval, or has used most of a mandate',
   member_changed: 'A member joined, left or got another role',
 }
 

@@ -86,8 +86,11 @@ export type Change =
       readonly method: string
       readonly expiresAt: number
     }
-  /** The owner approved or denied it. */
-  | { readonly type: 'agent.approval_decided' }
+  /** The owner approved or denied it, or a mandate approved it, of whose total at least `percent` is used now. */
+  | {
+      readonly type: 'agent.approval_decided'
+      readonly mandate?: { readonly id: string; readonly percent: 80 | 100 }
+    }
   | { readonly type: 'channel.verified'; readonly channel: ChangedChannel }
   | ChannelLost<'channel.stale'>
   | ChannelLost<'channel.removed'>

@@ -26,6 +26,7 @@ import {
   notifyOfDelegation,
   notifyOfGroup,
   notifyOfKey,
+  notifyOfMandate,
   notifyOfMove,
   notifyOfStatus,
   VETO,
@@ -225,7 +226,7 @@ export const RULES: { readonly [Type in ChangeType]: Rule<ChangeOf<Type>> } = {
   },
   // What a person approves is not public: no entry in the log, and a payload that says nothing.
   'agent.approval_requested': { payload: () => ({}), notification: notifyOfApproval },
-  'agent.approval_decided': { payload: () => ({}) },
+  'agent.approval_decided': { payload: () => ({}), notification: notifyOfMandate },
   'channel.verified': {
     payload: ({ change: { channel } }) => handleOf(channel),
     log: ({ change, after }) => channelEntry('channel_verified', change.channel, null, after),

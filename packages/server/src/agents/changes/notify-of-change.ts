@@ -46,6 +46,17 @@ export function notifyOfApproval({
   return { kind: 'approval', subject: `${tail}:${seq}`, details }
 }
 
+export function notifyOfMandate({
+  change: { mandate },
+  after,
+  seq,
+}: AppliedChange<ChangeOf<'agent.approval_decided'>>): NotificationDraft | null {
+  if (mandate === undefined) return null
+  const { tail, agent_id: agentId } = after
+  const details = { tail, agentId, mandate: mandate.id, percent: mandate.percent }
+  return { kind: 'approval', subject: `${tail}:${seq}`, details }
+}
+
 export function notifyOfStatus(
   kind: NotificationKind,
   { change: { reason, setBy: by }, after, seq }: AppliedChange<StatusSet<ChangeType> & Change>,

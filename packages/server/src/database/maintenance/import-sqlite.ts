@@ -260,6 +260,7 @@ export const TABLE_KEYS = {
   webhook_endpoints: ['id'],
   webhook_deliveries: ['id'],
   issuer_keys: ['id'],
+  mandates: ['id'],
   approvals: ['id'],
   grant_issuers: ['id'],
   grant_assignments: ['tail'],

@@ -42,4 +42,34 @@ export interface ApprovalRow {
   client_data: Uint8Array | null
   authenticator_data: Uint8Array | null
   signature: Uint8Array | null
+  /** The mandate that approved it, whose assertion the row has; null: none did. */
+  mandate_id: string | null
+  /** What it counts under the mandate; null with `mandate_id`. */
+  hundredths: number | null
+}
+
+/** A rule by which the service approves requests of an agent, signed by a passkey of its owner. */
+export interface MandateRow {
+  /** `md_` and the first 128 bits of the challenge in base64url: the same statement makes one mandate. */
+  id: string
+  /** The number of mandates of the owner before it, and one: its place in their list. */
+  seq: number
+  tail: string
+  owner_id: number
+  /** The key of the agent when it was made. */
+  key_sequence: number
+  /** The approval that it was made from, which may be deleted before it. */
+  approval_id: string
+  /** What the passkey signed (`mandateStatement`), with all terms. */
+  statement: string
+  created_at: number
+  /** The membership of who made it; null: a person, for their own account. */
+  created_by: string | null
+  expires_at: number
+  /** When the owner ended it, or turned asking off or on; other ends follow from the agent and its owner. */
+  ended_at: number | null
+  passkey_key: Uint8Array
+  client_data: Uint8Array
+  authenticator_data: Uint8Array
+  signature: Uint8Array
 }

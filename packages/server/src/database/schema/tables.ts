@@ -1,5 +1,5 @@
 import type { AgentRow, AvatarRow, ClaimTokenRow } from './agent-rows.ts'
-import type { ApprovalRow } from './approval-rows.ts'
+import type { ApprovalRow, MandateRow } from './approval-rows.ts'
 import type { ChannelCheckRow, ChannelLeaseRow, ChannelRow } from './channel-rows.ts'
 import type { EnrolmentRow, EnrolmentRuleRow, EnrolmentTokenRow } from './enrolment-rows.ts'
 import type { GrantAssignmentRow, GrantIssuerRow, GrantUseRow, UsedNonceRow } from './grant-rows.ts'
@@ -99,6 +99,7 @@ export interface Tables {
   issuer_keys: IssuerKeyRow
   issuer_key_reports: IssuerKeyReportRow
   approvals: ApprovalRow
+  mandates: MandateRow
   grant_issuers: GrantIssuerRow
   grant_assignments: GrantAssignmentRow
   grant_uses: GrantUseRow

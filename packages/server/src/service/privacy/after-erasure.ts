@@ -73,6 +73,7 @@ const TOUCHED = [
   'log_entries',
   'log_queue',
   'log_quotas',
+  'mandates',
   'member_actions',
   'memberships',
   'notifications',

@@ -26,6 +26,7 @@ import { exportChannels } from '../../channels/describe-channels.ts'
 import type { AgentRow } from '../../database/database.ts'
 import { exportOpenings } from '../../log/openings.ts'
 import type { CoreDeps } from '../../secrets/core-deps.ts'
+import { exportMandates } from '../../statements/approvals/mandates.ts'
 import { exportApprovals } from '../../statements/approvals/read-approvals.ts'
 import { exportIssuers } from '../../statements/grants/manage-issuers.ts'
 import { exportEndpoints } from '../../webhooks/delivery-log.ts'
@@ -75,6 +76,7 @@ export async function exportAccount(
     formerReports: await exportFormerReports(read, deps.site, ownerId),
     grantIssuers: await exportIssuers(read, deps.site, ownerId),
     approvals: await exportApprovals(deps, ownerId),
+    mandates: await exportMandates(deps, ownerId),
     notifications: await exportNotifications(read, deps.site, ownerId),
     emailAddresses: await describeAddresses(read, ownerId),
     emailPreferences: await describeChoices(read, ownerId),

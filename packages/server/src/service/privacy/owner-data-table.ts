@@ -18,9 +18,10 @@ const OWNER_TABLES = [
   'notifications',
   'account_activity',
   'approvals',
+  'mandates',
 ] as const
 
-/** Deletes an owner's sign-in methods, sessions, API keys, flows, claim tokens, verifications, notifications, activities, approvals and e-mail addresses. */
+/** Deletes an owner's sign-in methods, sessions, API keys, flows, claim tokens, verifications, notifications, activities, approvals, mandates and e-mail addresses. */
 export async function deleteOwnerRecords(tx: Tx, ownerId: number): Promise<void> {
   for (const table of OWNER_TABLES) {
     await tx.db.deleteFrom(table).where('owner_id', '=', ownerId).execute()

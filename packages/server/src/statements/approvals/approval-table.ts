@@ -74,19 +74,20 @@ export async function insertApproval(tx: Tx, row: ApprovalRow): Promise<void> {
   await tx.db.insertInto('approvals').values(row).execute()
 }
 
-/** The times at which an agent has asked, newest first. @param after milliseconds since 1970 */
+/** The times at which an agent has asked its owner, newest first: not what mandates approved. @param after milliseconds since 1970 */
 export async function timesOfAsking(db: Db, tail: string, after: number): Promise<number[]> {
   const rows = await db
     .selectFrom('approvals')
     .select('created_at')
     .where('tail', '=', tail)
     .where('created_at', '>', after)
+    .where('mandate_id', 'is', null)
     .orderBy('created_at', 'desc')
     .execute()
   return rows.map((each) => each.created_at)
 }
 
-/** The last decisions about what an agent has asked one owner, newest first. */
+/** The last decisions of one owner about what an agent has asked, newest first: a mandate does not end a pause after denials. */
 export function lastDecisions(
   db: Db,
   tail: string,
@@ -99,6 +100,7 @@ export function lastDecisions(
     .where('tail', '=', tail)
     .where('owner_id', '=', ownerId)
     .where('decided_at', 'is not', null)
+    .where('mandate_id', 'is', null)
     .orderBy('decided_at', 'desc')
     .limit(limit)
     .execute()
@@ -119,6 +121,44 @@ export async function hasApproved(
     .limit(1)
     .executeTakeFirst()
   return row !== undefined
+}
+
+/** How many requests a mandate has approved after a time. */
+export async function countUses(db: Db, mandateId: string, after: number): Promise<number> {
+  const { uses } = await db
+    .selectFrom('approvals')
+    .select((eb) => eb.fn.countAll().as('uses'))
+    .where('mandate_id', '=', mandateId)
+    .where('created_at', '>', after)
+    .executeTakeFirstOrThrow()
+  return Number(uses)
+}
+
+/** What they amount to, in hundredths, whether agents have used them or not. */
+export async function amountOfUses(db: Db, mandateId: string, after: number): Promise<number> {
+  const { amount } = await db
+    .selectFrom('approvals')
+    .select((eb) => eb.fn.sum('hundredths').as('amount'))
+    .where('mandate_id', '=', mandateId)
+    .where('created_at', '>', after)
+    .executeTakeFirstOrThrow()
+  return Number(amount ?? 0)
+}
+
+/** The last requests that a mandate has approved, newest first. */
+export function lastUses(
+  db: Db,
+  mandateId: string,
+  limit: number,
+): Promise<Pick<ApprovalRow, 'id' | 'method' | 'url' | 'hundredths' | 'created_at'>[]> {
+  return db
+    .selectFrom('approvals')
+    .select(['id', 'method', 'url', 'hundredths', 'created_at'])
+    .where('mandate_id', '=', mandateId)
+    .orderBy('created_at', 'desc')
+    .orderBy('seq', 'desc')
+    .limit(limit)
+    .execute()
 }
 
 /** What a decision writes. */

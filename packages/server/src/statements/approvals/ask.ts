@@ -8,6 +8,7 @@ import {
   DENIED_PAUSE_SECONDS,
   imitationIn,
   keyThumbprint,
+  MANDATE_SECONDS,
   MAX_APPROVALS_PER_DAY,
   MAX_PENDING_APPROVALS,
   type RawRequest,
@@ -35,6 +36,8 @@ import {
   timesOfAsking,
   undecidedOfOwner,
 } from './approval-table.ts'
+import { deleteOldMandates } from './mandate-table.ts'
+import { type Admission, admitByMandate } from './mandates.ts'
 import { stateOf } from './read-approvals.ts'
 import { assertTokenFits } from './token.ts'
 
@@ -54,7 +57,7 @@ type Question = Omit<
   'seq' | 'tail' | 'owner_id' | 'key_sequence' | 'created_at' | 'expires_at' | DecidedColumns
 >
 type DecidedColumns =
-  | ('state' | 'decided_at' | 'decided_by')
+  | ('state' | 'decided_at' | 'decided_by' | 'mandate_id' | 'hundredths')
   | ('passkey_key' | 'client_data' | 'authenticator_data' | 'signature')
 
 const UNDECIDED = {
@@ -65,10 +68,13 @@ const UNDECIDED = {
   client_data: null,
   authenticator_data: null,
   signature: null,
+  mandate_id: null,
+  hundredths: null,
 } as const satisfies Pick<ApprovalRow, DecidedColumns>
 
 /**
- * Asks the owner of an agent to approve one request, for the agent that signed this one.
+ * Asks the owner of an agent to approve one request, for the agent that signed this one. If a mandate of the owner admits the
+ * request, it is approved at once.
  * @param reference the DID or tail in the URL
  * @param received the request to the service as it was received, with its body
  * @returns the approval, and whether it is new: the same question is not asked twice at once
@@ -84,6 +90,8 @@ export async function askForApproval(
   const { db, site, now, metrics } = deps
   const tail = tailOf(site.naming, reference)
   const question = questionOf(deps, tail, request)
+  const { method, url, content_type: contentType, body } = question
+  const asked = { method, url, contentType, body }
   const keyid = await assertOwnRequest(deps, tail, received, 'This agent sends too many requests.')
   const lifetimeMs = (request.expiresInSeconds ?? APPROVAL_DEFAULTS.expiresInSeconds) * 1000
   const { row, isNew } = await db.write(async (tx) => {
@@ -92,16 +100,22 @@ export async function askForApproval(
     const pending = await settle(tx, tail, at)
     const same = pending.find((each) => each.request_digest === question.request_digest)
     if (same !== undefined) return { row: same, isNew: false }
+    const admission = await admitByMandate(tx, agent, asked, at)
+    if (admission !== null) {
+      return { row: await insertAdmitted(tx, agent, question, admission, at), isNew: true }
+    }
     await assertWithinLimits(tx, agent, pending, at)
     return {
       row: await insert(tx, agent, question, { at, expires_at: at + lifetimeMs }),
       isNew: true,
     }
   })
-  if (isNew) metrics.approvals.add('pending')
+  const isAdmitted = row.mandate_id !== null
+  if (isNew) metrics.approvals.add(isAdmitted ? 'approved' : 'pending')
   const approval: RequestedApproval = {
     id: row.id,
-    state: 'pending',
+    state: isAdmitted ? 'approved' : 'pending',
+    ...(isAdmitted && { by: 'mandate' }),
     expiresAt: timestamp(row.expires_at),
     approveUrl: `${site.baseUrl}/dashboard/approvals/${row.id}`,
     pollSeconds: APPROVAL_POLL_SECONDS,
@@ -135,7 +149,7 @@ function questionOf({ site, randomBytes }: AskDeps, tail: Tail, asked: ApprovalR
     salt: random(SALT_BYTES),
     valid_seconds: validSeconds,
   }
-  assertTokenFits(site, { ...question, tail, decided_at: null })
+  assertTokenFits(site, { ...question, tail, decided_at: null, mandate_id: null })
   return question
 }
 
@@ -229,13 +243,51 @@ async function insert(
   return row
 }
 
+/** Approves a request that a mandate admits, with the assertion of the mandate. Nobody is asked, so its event is the decision. */
+async function insertAdmitted(
+  tx: Tx,
+  { tail, owner_id, key_sequence }: AgentRow,
+  question: Question,
+  { mandate, hundredths, percent }: Admission,
+  at: number,
+): Promise<ApprovalRow> {
+  const { id, passkey_key, client_data, authenticator_data, signature } = mandate
+  const type = 'agent.approval_decided' as const
+  const change = percent === null ? { type } : { type, mandate: { id, percent } }
+  const { version: seq } = await changeAgent(tx, tail, change, at)
+  const row: ApprovalRow = {
+    ...question,
+    valid_seconds: Math.min(question.valid_seconds, MANDATE_SECONDS),
+    seq,
+    tail,
+    owner_id,
+    key_sequence,
+    state: 'approved',
+    created_at: at,
+    expires_at: at,
+    decided_at: at,
+    decided_by: null,
+    passkey_key,
+    client_data,
+    authenticator_data,
+    signature,
+    mandate_id: id,
+    hundredths,
+  }
+  await insertApproval(tx, row)
+  return row
+}
+
 /** How long bodies and messages stay after the end of an approval, and an approval after it was asked for. */
 const TEXTS_MS = 30 * DAY_MS
 const ROWS_MS = 400 * DAY_MS
 
-/** Deletes what is no longer kept of approvals. */
+/** Deletes what is no longer kept of approvals and mandates. */
 export async function deleteOldTexts({ db, now }: Pick<CoreDeps, 'db' | 'now'>): Promise<void> {
   const at = now()
   const before = { textsBefore: at - TEXTS_MS, rowsBefore: at - ROWS_MS }
-  await db.write((tx) => deleteOldApprovals(tx, before))
+  await db.write(async (tx) => {
+    await deleteOldApprovals(tx, before)
+    await deleteOldMandates(tx, before.rowsBefore)
+  })
 }

@@ -3,32 +3,21 @@ import {
   type ApprovalsSetting,
   approvalChallenge,
   CodedError,
-  decodeBase64Url,
   type OwnerApproval,
   type Tail,
 } from '@countersign/protocol'
 import { recordAccountActivity } from '../../accounts/account-activity-table.ts'
 import { assertOwnerNotSuspended } from '../../accounts/owner-suspension.ts'
-import { ownerById } from '../../accounts/owner-table.ts'
-import { establishedPasskeys, isRoleEstablished } from '../../accounts/owners/established-method.ts'
 import {
   assertRecentSignIn,
   assertStillSignedIn,
   type Session,
 } from '../../accounts/owners/session.ts'
-import { passkeyById, recordPasskeyUse } from '../../accounts/owners/sign-in-method-table.ts'
-import {
-  credentialOf,
-  matchesUserHandle,
-  relyingPartyFor,
-} from '../../accounts/owners/sign-in-with-passkey.ts'
-import { verifyAuthentication } from '../../accounts/owners/webauthn.ts'
-import type { OwnerDeps } from '../../accounts/providers/providers.ts'
 import { changeAgent } from '../../agents/changes/change-agent.ts'
 import { requireOwn, tailOf } from '../../agents/find-agent.ts'
 import { didOfAgent } from '../../base/site.ts'
 import { timestampOrNull } from '../../base/timestamp.ts'
-import type { OwnerRow, PasskeyRow, Tx } from '../../database/database.ts'
+import type { Tx } from '../../database/database.ts'
 import type { RequestMetrics } from '../../http/metrics/request-metrics.ts'
 import type { CoreDeps } from '../../secrets/core-deps.ts'
 import {
@@ -39,33 +28,32 @@ import {
   setAsking,
   storedAsPending,
 } from './approval-table.ts'
+import { endMandatesOfAgent } from './mandate-table.ts'
 import { getOwnApproval, requireOwnApproval, statementOf, stateOf } from './read-approvals.ts'
+import {
+  invalidAssertion,
+  type PasskeyDeps,
+  passkeyOptions,
+  recordUse,
+  verifySigned,
+} from './signed-by-passkey.ts'
 
-export interface DecideDeps extends Pick<OwnerDeps, 'db' | 'site' | 'now' | 'serviceName'> {
+export interface DecideDeps extends PasskeyDeps {
   readonly metrics: Pick<RequestMetrics, 'approvals' | 'approvalDecisions'>
 }
-
-const NO_PASSKEY = 'Add a passkey. It can approve after 72 hours.'
 
 /**
  * The passkeys with which a person can approve a request.
  * @throws CodedError NOT_FOUND; CONFLICT, TOKEN_EXPIRED or AGENT_NOT_ACTIVE if there is nothing to decide; FORBIDDEN if they have none
  */
 export async function approvalOptions(
-  { db, now }: DecideDeps,
-  { ownerId, personId }: Session,
+  deps: DecideDeps,
+  session: Session,
   id: string,
 ): Promise<ApprovalOptions> {
-  assertPending(await requireOwnApproval(db.read, ownerId, id), now())
-  const passkeys = await establishedPasskeys(db.read, personId, now())
-  if (passkeys.length === 0) throw new CodedError('FORBIDDEN', NO_PASSKEY)
-  return {
-    allowCredentials: passkeys.map(({ credential_id, transports }) => ({
-      id: credential_id,
-      type: 'public-key',
-      transports: JSON.parse(transports) as string[],
-    })),
-  }
+  const { db, now } = deps
+  assertPending(await requireOwnApproval(db.read, session.ownerId, id), now())
+  return passkeyOptions(deps, session)
 }
 
 /**
@@ -81,41 +69,22 @@ export async function approve(
   response: Record<string, unknown>,
 ): Promise<OwnerApproval> {
   const { db, site, now, metrics } = deps
-  const { ownerId, personId } = session
+  const { ownerId } = session
   const row = await requireOwnApproval(db.read, ownerId, id)
   assertPending(row, now())
-  const passkey = await requirePasskey(deps, personId, response)
-  const person = (await ownerById(db.read, personId)) as OwnerRow
   const challenge = approvalChallenge(site.naming.shortName, statementOf(site, row))
-  const use = matchesUserHandle(response, person)
-    ? await verifyAuthentication(
-        relyingPartyFor(deps),
-        Buffer.from(challenge).toString('base64url'),
-        response,
-        credentialOf(passkey),
-      )
-    : null
-  if (use === null) {
+  const signed = await verifySigned(deps, session, challenge, response)
+  if (signed === null) {
     // Of two browsers with one assertion, the second one may find the counter of the first.
     assertPending(await requireOwnApproval(db.read, ownerId, id), now())
     throw invalidAssertion()
   }
-  const assertion = assertionOf(passkey, response)
   const seconds = await db.write(async (tx) => {
     const at = now()
     await assertStillSignedIn(tx, session)
     const approval = await assertUndecided(tx, session, id, at)
-    if (!(await isRoleEstablished(tx.db, session, at))) {
-      throw new CodedError(
-        'FORBIDDEN',
-        'You have had your role in this organisation for less than 72 hours. Ask another member to approve, or deny the request.',
-      )
-    }
-    const { credential_id: credentialId, counter: counterBefore } = passkey
-    // Removed, or used by another browser meanwhile.
-    const isUsed = await recordPasskeyUse(tx, { credentialId, counterBefore, ...use, at })
-    if (!isUsed) throw invalidAssertion()
-    return decide(tx, session, approval, { state: 'approved', ...assertion }, at)
+    await recordUse(tx, session, signed, at)
+    return decide(tx, session, approval, { state: 'approved', ...signed.assertion }, at)
   })
   metrics.approvals.add('approved')
   metrics.approvalDecisions.observe(seconds)
@@ -145,52 +114,6 @@ export async function deny(
   metrics.approvals.add('denied')
   metrics.approvalDecisions.observe(seconds)
   return getOwnApproval(deps, session.ownerId, id)
-}
-
-/** @throws CodedError INVALID_SIGNATURE if the person has no such passkey, FORBIDDEN if it is not established */
-async function requirePasskey(
-  { db, now }: DecideDeps,
-  personId: number,
-  { id }: Record<string, unknown>,
-): Promise<PasskeyRow> {
-  const established = await establishedPasskeys(db.read, personId, now())
-  const passkey = established.find((each) => each.credential_id === id)
-  if (passkey !== undefined) return passkey
-  if (established.length === 0) throw new CodedError('FORBIDDEN', NO_PASSKEY)
-  const young = typeof id === 'string' ? await passkeyById(db.read, id) : undefined
-  if (young?.owner_id !== personId) throw invalidAssertion()
-  throw new CodedError(
-    'FORBIDDEN',
-    'This passkey was added less than 72 hours ago. Approve with an older one.',
-  )
-}
-
-function invalidAssertion(): CodedError {
-  return new CodedError(
-    'INVALID_SIGNATURE',
-    'The passkey has not signed this request. Load the page again, and approve what it shows.',
-  )
-}
-
-function assertionOf(
-  passkey: PasskeyRow,
-  response: Record<string, unknown>,
-): Omit<Decision, 'state' | 'decided_at' | 'decided_by'> {
-  const { clientDataJSON, authenticatorData, signature } = response.response as Record<
-    string,
-    string
-  >
-  const bytes = (text: string | undefined) => {
-    const decoded = decodeBase64Url(text ?? '')
-    if (decoded === null) throw invalidAssertion()
-    return decoded
-  }
-  return {
-    passkey_key: passkey.public_key,
-    client_data: bytes(clientDataJSON),
-    authenticator_data: bytes(authenticatorData),
-    signature: bytes(signature),
-  }
 }
 
 /** What is true in this transaction. */
@@ -238,7 +161,7 @@ async function decide(
 }
 
 /**
- * Lets an agent ask for approvals, or not any more. Turning it off cancels what is pending.
+ * Lets an agent ask for approvals, or not any more. Turning it off cancels what is pending, and ends all mandates.
  * @throws CodedError VALIDATION_ERROR, NOT_FOUND, UNAUTHENTICATED; to turn it on: RECENT_SIGN_IN_REQUIRED, AGENT_NOT_ACTIVE if the agent is
  *   revoked, FORBIDDEN if the owner is suspended
  */
@@ -278,6 +201,8 @@ async function switchAsking(
   at: number,
 ): Promise<void> {
   await setAsking(tx, tail, enabled ? 1 : 0)
+  // Turning it on too: asking is turned off without this function when another owner takes the agent over.
+  await endMandatesOfAgent(tx, tail, at)
   if (!enabled) {
     const pending = await storedAsPending(tx.db, tail)
     const ids = pending.map(({ id }) => id)

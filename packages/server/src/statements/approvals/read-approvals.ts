@@ -21,7 +21,8 @@ import {
   hasApproved,
   undecidedOfOwner,
 } from './approval-table.ts'
-import { approvalToken, tokenExpiry } from './token.ts'
+import { statementsOfOwner } from './mandate-table.ts'
+import { approvalToken, approvedBy, tokenExpiry } from './token.ts'
 
 /** The form of an id: PostgreSQL fails on U+0000. */
 const ID = /^ap_[A-Za-z0-9_-]{22}$/
@@ -42,8 +43,14 @@ export function stateOf(row: CurrentApproval, now: number): ApprovalState {
   return mayStillAsk(row) ? 'pending' : 'cancelled'
 }
 
-/** Whether the agent is as it was when it asked: active, with the same key and owner, who is not suspended and lets it ask. */
-function mayStillAsk(row: CurrentApproval): boolean {
+/** Whether an agent is as it was when it asked: active, with the same key and owner, who is not suspended and lets it ask. */
+export function mayStillAsk(
+  row: Pick<
+    CurrentApproval,
+    | ('agent_status' | 'agent_owner' | 'agent_key' | 'agent_approvals')
+    | ('owner_id' | 'key_sequence' | 'owner_suspended_at')
+  >,
+): boolean {
   return (
     row.agent_status === 'active' &&
     row.agent_owner === row.owner_id &&
@@ -152,7 +159,7 @@ function summaryOf(site: Site, row: CurrentApproval, now: number) {
     agent: didOfAgent(site, tail),
     displayName: displayNameOf({ tail, profile: { displayName, username } }),
     state: stateOf(row, now),
-    by: row.state === 'approved' ? ('passkey' as const) : null,
+    by: row.state === 'approved' ? approvedBy(row) : null,
     method: row.method,
     url: row.url,
     createdAt: timestamp(row.created_at),
@@ -175,10 +182,14 @@ async function detailsOf(db: Db, row: CurrentApproval) {
     decidedBy: names.get(row.decided_by ?? '')?.displayName ?? null,
     validSeconds: row.valid_seconds,
     assertion: assertionOf(row),
+    mandate: row.mandate_id,
   }
 }
 
-function assertionOf(row: CurrentApproval) {
+/** The bytes of a stored assertion in base64url; null: there is none. */
+export function assertionOf(
+  row: Pick<CurrentApproval, 'passkey_key' | 'client_data' | 'authenticator_data' | 'signature'>,
+) {
   const { passkey_key, client_data, authenticator_data, signature } = row
   if (passkey_key === null || client_data === null) return null
   return {
@@ -215,12 +226,13 @@ export async function exportApprovals(
   ownerId: number,
 ) {
   const rows = await approvalsOfOwner(db.read, ownerId, ALL, ALL)
+  const mandates = await statementsOfOwner(db.read, ownerId)
   const exported = []
   for (const row of rows.reverse()) {
     exported.push({
       ...summaryOf(site, row, now()),
       ...(await detailsOf(db.read, row)),
-      statement: statementOf(site, row),
+      statement: mandates.get(row.mandate_id ?? '') ?? statementOf(site, row),
     })
   }
   return exported

@@ -1,5 +1,6 @@
 import {
   type ApprovalClaims,
+  type ApprovedBy,
   assertionEvidence,
   CodedError,
   MAX_APPROVAL_TOKEN_LENGTH,
@@ -14,7 +15,7 @@ import type { IssuerKeys } from '../../secrets/issuer-keys/issuer-keys.ts'
 type Approved = Pick<
   ApprovalRow,
   | ('id' | 'tail' | 'origin' | 'method' | 'url' | 'content_type' | 'body_digest')
-  | ('valid_seconds' | 'decided_at')
+  | ('valid_seconds' | 'decided_at' | 'mandate_id')
 >
 
 /** When the token of an approved request expires, in Unix seconds; null: it was not approved. */
@@ -25,6 +26,11 @@ export function tokenExpiry({
 }: Pick<ApprovalRow, 'state' | 'decided_at' | 'valid_seconds'>): number | null {
   if (state !== 'approved' || decided_at === null) return null
   return Math.floor(decided_at / 1000) + valid_seconds
+}
+
+/** What approved a request. The row has the assertion, of the request or of the mandate. */
+export function approvedBy({ mandate_id }: Pick<ApprovalRow, 'mandate_id'>): ApprovedBy {
+  return mandate_id === null ? 'passkey' : 'mandate'
 }
 
 /** The claims of an approval that was given. */
@@ -41,7 +47,7 @@ function claimsOf(site: Site, row: Approved, evidence: string): ApprovalClaims {
     method: row.method,
     url: row.url,
     content: type === null || sha256 === null ? null : { type, sha256 },
-    by: 'passkey',
+    by: approvedBy(row),
     evidence,
   }
 }

@@ -111,6 +111,29 @@ create table grant_uses (
   constraint grant_uses_pk primary key (tail, audience)
 );
 
+-- Kept for 400 days after their end, and longer than what they approved.
+create table mandates (
+  id ${text} primary key,
+  seq ${id} not null,
+  tail ${text} not null references agents (tail),
+  owner_id ${id} not null references owners (id),
+  key_sequence integer not null,
+  approval_id ${text} not null,
+  statement ${text} not null,
+  created_at bigint not null,
+  created_by ${text},
+  expires_at bigint not null,
+  ended_at bigint,
+  passkey_key ${bytes} not null,
+  client_data ${bytes} not null,
+  authenticator_data ${bytes} not null,
+  signature ${bytes} not null
+);
+create index mandates_owner on mandates (owner_id, seq);
+create index mandates_expiry on mandates (expires_at);
+-- Partial: each request for an approval reads only these.
+create index mandates_live on mandates (tail) where ended_at is null;
+
 create table approvals (
   id ${text} primary key,
   seq ${id} not null unique,
@@ -138,6 +161,9 @@ create table approvals (
   client_data ${bytes},
   authenticator_data ${bytes},
   signature ${bytes},
+  mandate_id ${text} references mandates (id),
+  hundredths bigint,
+  constraint approvals_mandate check ((mandate_id is null) = (hundredths is null)),
   constraint approvals_state
     check (state in ('pending', 'approved', 'denied', 'expired', 'cancelled')),
   constraint approvals_decided check ((decided_at is not null) = (state in ('approved', 'denied')))
@@ -147,6 +173,9 @@ create unique index approvals_pending on approvals (tail, request_digest) where 
 create index approvals_owner on approvals (owner_id, seq);
 create index approvals_agent on approvals (tail, created_at);
 create index approvals_created on approvals (created_at);
+-- Partial: counts the uses of a mandate.
+create index approvals_of_mandate on approvals (mandate_id, created_at)
+  where mandate_id is not null;
 -- Partial: finds the texts that are due for deletion.
 create index approvals_texts on approvals (created_at)
   where body is not null or message is not null;
