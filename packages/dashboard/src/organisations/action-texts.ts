@@ -24,6 +24,7 @@ const TEXTS: Readonly<Record<string, string>> = {
   approvalOptions: 'began to approve a request of an agent',
   approveRequest: 'approved a request of an agent',
   denyRequest: 'denied a request of an agent',
+  mandateOptions: 'began to create a standing mandate',
   createMandate: 'created a standing mandate for an agent',
   endMandate: 'ended a standing mandate',
   addChannel: 'added a channel',

@@ -54,6 +54,7 @@ const MARKED: Readonly<Record<string, string>> = {
   identity_verifications: 'country published_name pepper_id',
   log_entries: '[evidence]',
   log_queue: '[evidence]',
+  mandates: '[statement]',
   notifications: 'subject [details]',
   owners: 'username display_name username_skeleton user_handle suspension_reason',
   passkeys: 'name transports',
@@ -80,7 +81,7 @@ const OTHERS: Readonly<Record<string, string>> = {
   agent_keys: 'tail state changed_by',
   agents: 'tail status status_reason status_set_by status_time grade key_changed_by responsible',
   api_keys: 'id scopes created_by',
-  approvals: 'id tail content_type state decided_by',
+  approvals: 'id tail content_type state decided_by mandate_id',
   avatars: 'tail',
   channel_checks: 'channel_id outcome',
   channel_leases: 'channel_id',
@@ -112,6 +113,7 @@ const OTHERS: Readonly<Record<string, string>> = {
   log_pending: 'checkpoint',
   log_queue: 'tail type entry',
   member_actions: 'membership operation request api_key',
+  mandates: 'id tail approval_id created_by',
   memberships: 'id role source end_reason',
   log_witnesses: 'witness cosignature failure problem',
   notifications: 'id kind',
@@ -261,6 +263,16 @@ async function markedOwner(service: TestService, now: () => number) {
     await db
       .insertInto('approvals')
       .values({ ...asked, ...request, ...texts, ...until, signature: Buffer.from(MARK) } as never)
+      .execute()
+    const signed = {
+      ...{ passkey_key: Buffer.from(MARK), client_data: Buffer.from(MARK) },
+      ...{ authenticator_data: Buffer.from(MARK), signature: Buffer.from(MARK) },
+    }
+    const made = { id: 'md_1', seq: 1, tail, owner_id: ownerId, key_sequence: 1, statement: 'x' }
+    const lasting = { approval_id: 'ap_1', created_at: now(), expires_at: now() + 1e9 }
+    await db
+      .insertInto('mandates')
+      .values({ ...made, ...lasting, ...signed } as never)
       .execute()
     const rule = {
       id: 'er_1',
