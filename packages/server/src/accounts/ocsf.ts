@@ -129,6 +129,8 @@ export const OCSF_MAPPINGS: Readonly<Record<OwnedType, Mapping>> = {
   ]),
   'owner.approvals_turned_on': managed(UPDATE, LOW, ['agent']),
   'owner.approvals_turned_off': managed(UPDATE, LOW, ['agent']),
+  'owner.mandate_created': managed(UPDATE, LOW, ['agent', 'mandate']),
+  'owner.mandate_ended': managed(UPDATE, LOW, ['agent', 'mandate']),
   // Like an API key: access that outlasts the session.
   'owner.scim_token_created': managed(UPDATE, LOW, ['scimToken']),
   'owner.scim_token_ended': managed(UPDATE, LOW, ['scimToken']),

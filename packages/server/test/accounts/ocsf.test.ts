@@ -114,6 +114,8 @@ test('class, activity and severity of each type', () => {
     'owner.api_key_revoked',
     'owner.approvals_turned_on',
     'owner.approvals_turned_off',
+    'owner.mandate_created',
+    'owner.mandate_ended',
     'owner.scim_token_created',
     'owner.scim_token_ended',
   ])

@@ -151,7 +151,7 @@ export async function createMandate(
     })
     // An assertion is for one mandate, also after it has ended.
     if (!isNew) throw new CodedError('CONFLICT', 'You have made this mandate before.')
-    const details = { agent: didOfAgent(site, tail as Tail) }
+    const details = { agent: didOfAgent(site, tail as Tail), mandate: id }
     await recordAccountActivity(tx, { ownerId, type: 'owner.mandate_created', details, at })
   })
   return getMandate(deps, ownerId, id)
@@ -224,7 +224,7 @@ export async function endOwnMandate(
     const { ended_at: endedAt, tail } = await requireOwnMandate(tx.db, ownerId, id)
     if (endedAt !== null) return
     await endMandate(tx, id, at)
-    const details = { agent: didOfAgent(site, tail as Tail) }
+    const details = { agent: didOfAgent(site, tail as Tail), mandate: id }
     await recordAccountActivity(tx, { ownerId, type: 'owner.mandate_ended', details, at })
   })
 }
