@@ -4,9 +4,10 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import pg from 'pg'
 import { certificateOf } from '../../../../../test/support/agent-certificates.ts'
-import { approve, asked, newApprovalWorld } from '../../../../../test/support/approvals.ts'
+import { asked, newApprovalWorld } from '../../../../../test/support/approvals.ts'
 import { insertProvenChannel } from '../../../../../test/support/channel-rows.ts'
 import { untilLogged } from '../../../../../test/support/log-client.ts'
+import { mandated, orderOf } from '../../../../../test/support/mandates.ts'
 import { databaseOf, POSTGRES_ONLY } from '../../../../../test/support/postgres.ts'
 import { openRaw, type RawDatabase, withRaw } from '../../../../../test/support/raw-database.ts'
 import {
@@ -45,9 +46,9 @@ async function inAFile(t: TestContext): Promise<{ service: TestService; dids: st
   await certificateOf(service, dids[0] as string)
   await signIn(service, owner)
   const world = await newApprovalWorld(service)
-  const { id: approval } = await asked(world)
-  const approved = await approve(world, approval)
-  assert.equal(approved.status, 200, approved.text)
+  await mandated(world)
+  const { state } = await asked(world, orderOf('1.00'))
+  assert.equal(state, 'approved')
   // At least the claims, the revocation and the suspension.
   await untilLogged(service, 9)
   const tail = dids[0]?.slice(-24) as string
