@@ -24,10 +24,11 @@ export function Outcome({ approval }: { readonly approval: OwnerApproval }) {
 }
 
 function OutcomeText({ approval }: { readonly approval: OwnerApproval }): ReactNode {
-  const { state, decidedAt, decidedBy, tokenExpiresAt, expiresAt } = approval
+  const { state, by, decidedAt, decidedBy, tokenExpiresAt, expiresAt } = approval
   const decided = (
     <>
-      by {decidedBy ?? byOwner} on <DateTime at={decidedAt ?? expiresAt} as="minute" />
+      by {by === 'mandate' ? 'a standing mandate' : (decidedBy ?? byOwner)} on{' '}
+      <DateTime at={decidedAt ?? expiresAt} as="minute" />
     </>
   )
   if (state === 'approved') {

@@ -26,7 +26,6 @@ import {
   notifyOfDelegation,
   notifyOfGroup,
   notifyOfKey,
-  notifyOfMandate,
   notifyOfMove,
   notifyOfStatus,
   VETO,
@@ -226,7 +225,7 @@ export const RULES: { readonly [Type in ChangeType]: Rule<ChangeOf<Type>> } = {
   },
   // What a person approves is not public: no entry in the log, and a payload that says nothing.
   'agent.approval_requested': { payload: () => ({}), notification: notifyOfApproval },
-  'agent.approval_decided': { payload: () => ({}), notification: notifyOfMandate },
+  'agent.approval_decided': { payload: () => ({}), notification: notifyOfApproval },
   'channel.verified': {
     payload: ({ change: { channel } }) => handleOf(channel),
     log: ({ change, after }) => channelEntry('channel_verified', change.channel, null, after),

@@ -35,26 +35,23 @@ export function notifyOfGroup({
   return { kind: 'agent_delegation_changed', subject: `${tail}:${seq}`, details }
 }
 
-/** Neither the body nor the message of the agent: e-mails are copied and forwarded. */
+/** Neither the body nor the message of the agent: e-mails are copied and forwarded. Of decisions, only what nearly uses up a mandate. */
 export function notifyOfApproval({
-  change: { approval, host, method, expiresAt },
+  change,
   after,
   seq,
-}: AppliedChange<ChangeOf<'agent.approval_requested'>>): NotificationDraft {
+}: AppliedChange<
+  ChangeOf<'agent.approval_requested' | 'agent.approval_decided'>
+>): NotificationDraft | null {
   const { tail, agent_id: agentId } = after
-  const details = { tail, agentId, approval, host, method, expiresAt }
-  return { kind: 'approval', subject: `${tail}:${seq}`, details }
-}
-
-export function notifyOfMandate({
-  change: { mandate },
-  after,
-  seq,
-}: AppliedChange<ChangeOf<'agent.approval_decided'>>): NotificationDraft | null {
-  if (mandate === undefined) return null
-  const { tail, agent_id: agentId } = after
-  const details = { tail, agentId, mandate: mandate.id, percent: mandate.percent }
-  return { kind: 'approval', subject: `${tail}:${seq}`, details }
+  const draft = { kind: 'approval', subject: `${tail}:${seq}` } as const
+  if (change.type === 'agent.approval_requested') {
+    const { approval, host, method, expiresAt } = change
+    return { ...draft, details: { tail, agentId, approval, host, method, expiresAt } }
+  }
+  if (change.mandate === undefined) return null
+  const { id: mandate, percent } = change.mandate
+  return { ...draft, details: { tail, agentId, mandate, percent } }
 }
 
 export function notifyOfStatus(

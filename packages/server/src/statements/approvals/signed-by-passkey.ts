@@ -16,7 +16,7 @@ import type { MandateRow } from '../../database/schema/approval-rows.ts'
 export type PasskeyDeps = Pick<OwnerDeps, 'db' | 'site' | 'now' | 'serviceName'>
 
 /** The columns of an assertion. */
-export type AssertionColumns = Pick<
+type AssertionColumns = Pick<
   MandateRow,
   'passkey_key' | 'client_data' | 'authenticator_data' | 'signature'
 >
