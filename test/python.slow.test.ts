@@ -7,11 +7,14 @@ import { DelegatedAgent, newKey as newSigner } from '@countersign/sdk'
 import { signingAgent } from '../packages/gateway/test/support/signing.ts'
 import { packPython } from '../tools/published/pack-python.ts'
 import { allowDelegation } from './support/allow-delegation.ts'
+import { allowApprovals, approve, deny, newApprovalWorld } from './support/approvals.ts'
+import { startApprovingSite } from './support/approving-site.ts'
 import { decidedHere, mistakesHere, withoutRequestId } from './support/decided-here.ts'
 import { blocksOf } from './support/doc-page.ts'
 import { newTestRule } from './support/enrolment-rule.ts'
 import { startGuardedSite } from './support/express-gateway.ts'
 import { fileCleanup } from './support/file-cleanup.ts'
+import { startSite } from './support/impostor.ts'
 import { newKey } from './support/key.ts'
 import { decisionCases, mistakeCases } from './support/policy-cases.ts'
 import { pythonFor, startPythonSite } from './support/python.ts'
@@ -87,12 +90,35 @@ test("the package's own tests pass with a real service and gateway", SUITE.optio
       site: delegates.url,
       jwk: delegating.privateKey.export({ format: 'jwk' }),
     }),
+    COUNTERSIGN_TEST_APPROVALS: JSON.stringify(await askableOwner()),
   }
   const args = ['-m', 'pytest', '-q', '-rs', '-p', 'no:cacheprovider', join(ROOT, 'python/tests')]
   const { code, stdout, stderr } = await run(SUITE.path, args, env)
   assert.equal(code, 0, stdout + stderr)
   assert.doesNotMatch(stdout, /needs a service/)
 })
+
+/** A site that requires approvals, an agent that may ask for them, and an address at which a test decides as its owner. */
+async function askableOwner() {
+  const world = await newApprovalWorld(service)
+  await allowDelegation(service, world.owner.ownerId, world.did, 1)
+  const { site } = await startApprovingSite(t, service, { approval: {}, delegation: {} })
+  const acts: Readonly<Record<string, (id: string) => Promise<unknown>>> = {
+    '/approve': async (id) => assert.equal((await approve(world, id)).status, 200),
+    '/deny': async (id) => assert.equal((await deny(world, id)).status, 200),
+    '/off': () => allowApprovals(world, false),
+    '/on': () => allowApprovals(world),
+  }
+  const owner = await startSite(t, async ({ url = '' }, response) => {
+    const [path = '', id = ''] = url.split('?')
+    const done = await acts[path]?.(id).then(
+      () => 200,
+      () => 500,
+    )
+    response.writeHead(done ?? 404).end()
+  })
+  return { site, owner, jwk: world.key.privateKey.export({ format: 'jwk' }) }
+}
 
 const ADAPTERS = pythonFor('cryptography', 'requests', 'httpx')
 
@@ -331,7 +357,10 @@ did: str = proven["agent"]["did"]
 changed: str = agent.rotate(AgentKey.generate())["keyChangedAt"]
 states: List[str] = [key["state"] for key in agent.report_key()["keys"]]
 version: str = countersign.__version__
-with signing_session(agent) as session:
+pending = agent.request_approval("POST", "https://shop.example/orders", message="Paper")
+approve_url: str = pending.approve_url
+token: str = pending.wait(timeout=60)
+with signing_session(agent, approval=countersign.ApprovalOptions("Paper")) as session:
     session.get("https://shop.example")
 `
 

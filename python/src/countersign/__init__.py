@@ -6,6 +6,7 @@
 
 from ._http import RawRequest, SignatureAgent
 from .agent import Agent, Answer
+from .approval_requests import ApprovalOptions, PendingApproval
 from .approvals import ApprovalPolicy, RequestApproval
 from .certificates import (
     VerifiedCertificate,
@@ -36,6 +37,7 @@ __all__ = [
     "AgentObject",
     "AgentSignIn",
     "Answer",
+    "ApprovalOptions",
     "ApprovalPolicy",
     "Card",
     "ChallengeStore",
@@ -52,6 +54,7 @@ __all__ = [
     "MemoryChallengeStore",
     "MemoryNonceStore",
     "NonceStore",
+    "PendingApproval",
     "RawRequest",
     "Registry",
     "ReportStatus",

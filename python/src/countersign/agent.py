@@ -19,6 +19,7 @@ from ._request_signer import RequestSigner, request_to_sign
 from ._sign_delegation import DelegateRequest, DelegationSource, sign_delegation
 from ._structured_fields import StructuredFieldError, parse_dictionary
 from ._urls import is_loopback, is_origin, parse_url
+from .approval_requests import PendingApproval, pending_in, question_for
 from .delegation import SignedDelegation
 from .errors import CountersignError
 from .keys import AgentKey
@@ -313,6 +314,42 @@ class Agent:
             raise not_listed(request.url.origin)
         signer = RequestSigner(self._naming, self.registry.service, self.own_did(), self._key)
         return signer.sign(request, int(self._now()))
+
+    def request_approval(
+        self,
+        method: str,
+        url: str,
+        headers: HeaderList = (),
+        body: Optional[bytes] = None,
+        message: Optional[str] = None,
+        expires_in_seconds: Optional[int] = None,
+        valid_seconds: Optional[int] = None,
+    ) -> PendingApproval:
+        """Asks the owner to approve exactly this request, which must not be changed afterwards: method, URL and JSON body. The adapters do
+        it with their setting ``approval`` when a site requires it.
+
+        :param url: as it is sent, in the form that URL parsers write
+        :param headers: of the request; only ``Content-Type`` counts
+        :param body: the bytes on the wire: a JSON object. ``None`` without content
+        :param message: what you say about the request, at most 200 characters. The owner sees it as a quotation
+        :param expires_in_seconds: how long the owner has to decide: 60 to 86,400. By default 900
+        :param valid_seconds: how long the approval is valid after the decision: 60 to 3,600. By default 600
+        :raises CountersignError: ``APPROVALS_OFF`` if the owner does not allow it; ``VALIDATION_ERROR`` if nobody can approve such a
+            request; ``INVALID_ARGUMENT`` if the body is not UTF-8; ``NO_DID``, ``AGENT_NOT_ACTIVE``, ``RATE_LIMITED``
+        """
+        options = {"message": message, "expiresInSeconds": expires_in_seconds, "validSeconds": valid_seconds}
+        data = question_for(method, url, headers, body, options)
+        did, service = self.own_did(), self.registry.service
+        path, kind = f"/api/v1/agent/{did}/approvals", [("Content-Type", "application/json")]
+        # Not by `sign_request`: the service itself is no audience.
+        request = request_to_sign("POST", service + path, kind, data, None)
+        signed = RequestSigner(self._naming, service, did, self._key).sign(request, int(self._now()))
+        try:
+            return pending_in(self.registry.call("POST", path, data, dict(signed)), self.registry)
+        except CountersignError as error:
+            if error.code != "FORBIDDEN":
+                raise
+            raise CountersignError("APPROVALS_OFF", str(error), error.status, error.request_id) from error
 
     def delegate(
         self,

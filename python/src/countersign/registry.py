@@ -8,7 +8,7 @@ import socket
 import time
 import urllib.error
 import urllib.request
-from typing import Any, Callable, Dict, Mapping, Optional, Tuple, cast
+from typing import Any, Callable, Dict, Mapping, Optional, Tuple, Union, cast
 from urllib.parse import quote
 
 from ._bounded_map import BoundedMap
@@ -166,11 +166,12 @@ class Registry:
         self,
         method: str,
         path: str,
-        body: Optional[Mapping[str, Any]] = None,
+        body: Union[Mapping[str, Any], bytes, None] = None,
         headers: Optional[Mapping[str, str]] = None,
     ) -> Dict[str, Any]:
         """Sends a request to the service and returns the JSON object of its response.
 
+        :param body: JSON; as bytes if an agent has signed it
         :raises CountersignError: the error that the service reports; ``NETWORK``; ``PROTOCOL``
         """
         answer, status = self._send(method, path, "application/json", body, headers)
@@ -181,10 +182,10 @@ class Registry:
         method: str,
         path: str,
         accept: str,
-        body: Optional[Mapping[str, Any]] = None,
+        body: Union[Mapping[str, Any], bytes, None] = None,
         further: Optional[Mapping[str, str]] = None,
     ) -> Tuple[bytes, int]:
-        data = None if body is None else json.dumps(body, ensure_ascii=False).encode("utf-8")
+        data = body if body is None or isinstance(body, bytes) else json.dumps(body, ensure_ascii=False).encode("utf-8")
         headers = {"Accept": accept, "User-Agent": "countersign-python", **(further or {})}
         if data is not None:
             headers["Content-Type"] = "application/json"

@@ -8,7 +8,8 @@ from typing import Any, Optional, Union
 import requests
 from requests.adapters import HTTPAdapter
 
-from ._sending import MAX_RETRY_AFTER, SigningAgent, again_after
+from ._sending import MAX_RETRY_AFTER, Approvals, SigningAgent, again_after
+from .approval_requests import ApprovalOptions
 from .errors import CountersignError
 
 
@@ -33,14 +34,48 @@ class SigningAdapter(HTTPAdapter):
     :func:`signing_session` mounts it at ``https://`` and ``http://``. Other arguments are those of ``HTTPAdapter``.
 
     :param max_retry_after: the longest such wait, in seconds; if the site asks for more, you get its 503
+    :param approval: if a site requires an approval by the owner, ask for one of this request, wait for the decision, and send the request
+        once more. By default, you get the refusal. A token that you have goes into the header ``ServiceID-Approval``
     """
 
-    def __init__(self, agent: SigningAgent, max_retry_after: float = MAX_RETRY_AFTER, **settings: Any) -> None:
+    def __init__(
+        self,
+        agent: SigningAgent,
+        max_retry_after: float = MAX_RETRY_AFTER,
+        approval: Optional[ApprovalOptions] = None,
+        **settings: Any,
+    ) -> None:
         self._agent = agent
         self._max_retry_after = max_retry_after
+        self._approvals = Approvals(agent, approval)
         super().__init__(**settings)
 
     def send(self, request: requests.PreparedRequest, *args: Any, **named: Any) -> requests.Response:
+        response = self._send(request, *args, **named)
+        if not self._asks(response):
+            return response
+        sent, url = response.request, request.url or ""
+        headers = [(_text(name), _text(value)) for name, value in sent.headers.items()]
+        body = sent.body if isinstance(sent.body, bytes) else None
+        pending = self._approvals.ask(request.method or "GET", url, headers, body)
+        if self._approvals.options.on_pending is not None:
+            self._approvals.options.on_pending(pending)
+        approved = request.copy()
+        approved.headers[self._approvals.header] = pending.wait()
+        response = self._send(approved, *args, **named)
+        self._asks(response)
+        return response
+
+    def _asks(self, response: requests.Response) -> bool:
+        """Whether to ask the owner."""
+        sent, status = response.request, response.status_code
+        token = sent.headers.get(self._approvals.header)
+        kind = response.headers.get("Content-Type")
+        if not self._approvals.may_concern(sent.url or "", token, status, kind):
+            return False
+        return self._approvals.asks(token, status, response.content)
+
+    def _send(self, request: requests.PreparedRequest, *args: Any, **named: Any) -> requests.Response:
         # A copy: requests makes redirects from the original, so they carry no signature of this request.
         signed = self._signed(request.copy(), None)
         response = super().send(signed, *args, **named)
@@ -62,6 +97,8 @@ class SigningAdapter(HTTPAdapter):
         self, request: requests.PreparedRequest, nonce: Optional[str]
     ) -> requests.PreparedRequest:
         url, method = request.url or "", request.method or "GET"
+        if self._approvals.is_foreign(request.headers.get(self._approvals.header), url):
+            del request.headers[self._approvals.header]
         if not self._agent.signs_for(url):
             self._agent.check_unlisted(url)
             request.headers.pop(self._agent.id_header, None)
