@@ -6,3 +6,4 @@ export {
   type ToolHost,
 } from './tools/define-tool.ts'
 export { IssuedChallenges } from './tools/issued-challenges.ts'
+export { APPROVAL_WAIT_MS } from './tools/tool-options.ts'

@@ -7,7 +7,7 @@ import type { HttpFlags } from '../mcp/http-settings.ts'
 
 const HELP = `
 Tools: claim, whoami, show_card, sign_challenge, fetch, sign_in, rotate_key, lookup_agent, verify_agent, explain_grade.
-No tool returns the private key, and none delegates.
+No tool returns the private key, and none delegates or approves.
 
 Transport: standard input and output by default, for hosts that start the server themselves (the README shows the
 configuration). With --http, hosts connect to /mcp, by default on loopback only, with a bearer token. The token comes from
@@ -19,12 +19,16 @@ audience, and only if it is the audience that the model passes. --audience restr
 sign_in call only the sites of --audience; without --audience, they call none.
 
 With --chain, the server acts for a delegate: fetch, within the limits of the chain, and the tools that read. Without --audience, fetch
-calls the sites of the chain. When the chain expires, start the server with a new one.`
+calls the sites of the chain. When the chain expires, start the server with a new one.
+
+If a site requires an approval, fetch can ask the owner of the agent. It waits for the decision for 50 seconds, since many hosts end a
+call after a minute, and the next call goes on. --approval-wait sets another time.`
 
 interface McpOptions {
   readonly audience: readonly string[]
   readonly allowPlainChallenges?: true
   readonly chain?: string
+  readonly approvalWait?: string
   readonly http?: string | true
   readonly host?: string
   readonly allowHost: readonly string[]
@@ -41,6 +45,10 @@ export function mcpCommand(program: Command, cli: Invocation): void {
       [],
     )
     .option('--allow-plain-challenges', 'also sign challenges that name no audience')
+    .option(
+      '--approval-wait <seconds>',
+      'how long fetch waits until the owner has decided about an approval (default: 50)',
+    )
     .option('--http [port]', 'serve over streamable HTTP (default port: 8808; 0: any free port)')
     .option('--host <address>', 'the IP address to listen on with --http (default: 127.0.0.1)')
     .option(

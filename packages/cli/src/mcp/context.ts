@@ -1,6 +1,6 @@
 import { encodeBase64 } from '@countersign/protocol'
 import { Failure, parseOrigin } from '@countersign/sdk/tool-support'
-import { IssuedChallenges, type ToolHost } from '@countersign/sdk/tools'
+import { APPROVAL_WAIT_MS, IssuedChallenges, type ToolHost } from '@countersign/sdk/tools'
 import { type Delegate, delegateOf } from '../chain-option.ts'
 import { assertAgentId, parseToken, redeem } from '../claim-token.ts'
 import type { Invocation } from '../invocation.ts'
@@ -23,6 +23,7 @@ interface McpOptions {
   readonly audience: readonly string[]
   readonly allowPlainChallenges?: true
   readonly chain?: string
+  readonly approvalWait?: string
 }
 
 /** Reads the options of `countersign mcp`. @throws Failure USAGE; with a chain also NO_KEY, CountersignError UNUSABLE_KEY */
@@ -57,6 +58,7 @@ export async function createContext(cli: Invocation, options: McpOptions): Promi
     registry: (naming) => cli.registry(naming),
     signer: () => cli.ownKey(),
     delegation: delegate,
+    approvalWaitMs: waitIn(options.approvalWait),
     agentFor: (origin) =>
       delegate === null
         ? ownAgent(cli, [origin], { maxRetryAfterMs: MAX_RETRY_AFTER_MS })
@@ -75,6 +77,12 @@ export async function createContext(cli: Invocation, options: McpOptions): Promi
   }
 }
 
+function waitIn(text: string | undefined): number {
+  if (text === undefined) return APPROVAL_WAIT_MS
+  if (/^\d{1,4}$/.test(text)) return Number(text) * 1000
+  throw new Failure('USAGE', '--approval-wait must be a number of seconds, 0 to 9999.')
+}
+
 /** @param named the sites of the options; empty: those of the chain */
 function delegateIn(cli: Invocation, chain: string, named: readonly string[]): Promise<Delegate> {
   const maxRetryAfterMs = MAX_RETRY_AFTER_MS
@@ -89,5 +97,11 @@ function senderOf({ agent, did }: Delegate) {
   const signIn = async () => {
     throw new Failure('FORBIDDEN', 'A delegated key cannot sign in. Ask the agent.')
   }
-  return { agent: { fetch: agent.fetch, signIn }, did }
+  const requestApproval = async () => {
+    throw new Failure(
+      'FORBIDDEN',
+      'A delegated key cannot ask for an approval. Ask the agent for one, and pass its approvalId.',
+    )
+  }
+  return { agent: { fetch: agent.fetch, signIn, requestApproval }, did }
 }

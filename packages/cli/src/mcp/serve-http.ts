@@ -9,7 +9,7 @@ import { buildMcpServer } from './server.ts'
 /** More than the arguments of any tool can have. */
 const MAX_BODY_BYTES = 64 * 1024
 
-/** Longer than any call waits for the service, so no client still waits for a response after it. */
+/** Longer than any call waits for the service. A call that waits for an owner is lost; the same question gets the same approval. */
 const DRAIN_MS = 12_000
 
 export interface HttpOptions extends GuardRules {

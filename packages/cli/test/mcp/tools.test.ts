@@ -18,7 +18,7 @@ const TOOLS = [
   'whoami() read-only idempotent open-world',
   'show_card([agent]) read-only idempotent open-world',
   'sign_challenge(audience, challenge) idempotent',
-  'fetch(url, [method], [headers], [body]) destructive open-world',
+  'fetch(url, [method], [headers], [body], [approval], [approvalId]) destructive open-world',
   'sign_in(endpoint) open-world',
   'rotate_key([did]) destructive open-world',
   'lookup_agent(agent) read-only idempotent open-world',

@@ -2,7 +2,7 @@ import type { Naming } from '@countersign/protocol'
 import { CountersignError } from '../errors.ts'
 import { isTransient, pause } from '../http/retry.ts'
 import type { ServiceClient } from '../http/service-client.ts'
-import { clientOf } from '../registry.ts'
+import { clientOf, type Registry } from '../registry.ts'
 import { wireReader } from '../responses/read-schema.ts'
 import * as schemas from '../responses/schemas.ts'
 import { sendSigned } from '../send-signed.ts'
@@ -92,33 +92,42 @@ function textOf(body: Uint8Array): string {
   }
 }
 
-/** Asks for the state until it is decided. Short failures of the service do not end the wait. */
-async function decision(
-  { registry }: SignedCalls,
-  {
-    id,
-    pollSeconds,
-    signal,
-  }: {
-    readonly id: string
-    readonly pollSeconds: number
-    readonly signal: AbortSignal | undefined
-  },
-): Promise<string> {
+/** An approval whose decision is asked for. */
+interface AskedApproval {
+  readonly id: string
+  readonly pollSeconds: number
+  readonly signal: AbortSignal | undefined
+}
+
+/** Asks for the state until it is decided. */
+async function decision({ registry }: SignedCalls, asked: AskedApproval): Promise<string> {
+  const { signal } = asked
+  for (;;) {
+    const next = await askForDecision(registry, asked)
+    if (typeof next === 'string') return next
+    await pause(next, signal).catch(() => signal?.throwIfAborted())
+  }
+}
+
+/**
+ * Asks once for the decision. Short failures of the service count as none.
+ * @returns the token, or how long to wait before the next question, in ms
+ * @throws CountersignError APPROVAL_DENIED, APPROVAL_EXPIRED, NOT_FOUND
+ */
+export async function askForDecision(
+  registry: Registry,
+  { id, pollSeconds, signal }: AskedApproval,
+): Promise<string | number> {
   const client = clientOf(registry) as ServiceClient
   const read = wireReader(schemas.APPROVAL_STATE, null as Naming | null)
-  const never = new AbortController().signal
-  for (;;) {
-    const wait = await client
-      .send({ path: `/api/v1/approvals/${id}` }, read, isTransient, signal)
-      .then((progress) => (progress.state === 'pending' ? pollSeconds * 1000 : progress))
-      .catch((error: unknown) => {
-        signal?.throwIfAborted()
-        if (!(error instanceof CountersignError) || !isTransient(error)) throw error
-        return error.retryAfterMs ?? pollSeconds * 1000
-      })
-    if (typeof wait !== 'number') return tokenOf(wait)
-    await pause(wait, signal ?? never).catch(() => signal?.throwIfAborted())
+  try {
+    const path = `/api/v1/approvals/${id}`
+    const progress = await client.send({ path }, read, isTransient, signal)
+    return progress.state === 'pending' ? pollSeconds * 1000 : tokenOf(progress)
+  } catch (error) {
+    signal?.throwIfAborted()
+    if (!(error instanceof CountersignError) || !isTransient(error)) throw error
+    return error.retryAfterMs ?? pollSeconds * 1000
   }
 }
 

@@ -3,7 +3,7 @@ import { CountersignError } from '../errors.ts'
 import { ALL_TOOLS } from './all-tools.ts'
 import { callTool, type ToolDefinition, type ToolHost } from './define-tool.ts'
 import { IssuedChallenges } from './issued-challenges.ts'
-import type { ToolOptions } from './tool-options.ts'
+import { APPROVAL_WAIT_MS, type ToolOptions } from './tool-options.ts'
 
 /** A tool that is bound to an agent. */
 export interface BoundTool extends Omit<ToolDefinition, 'run'> {
@@ -34,7 +34,12 @@ export function boundTools(agent: Agent, options: ToolOptions): readonly BoundTo
 
 function hostOf(
   agent: Agent,
-  { rotateKey, allowPlainChallenges = false, log = console.error }: ToolOptions,
+  {
+    rotateKey,
+    allowPlainChallenges = false,
+    approvalWaitMs = APPROVAL_WAIT_MS,
+    log = console.error,
+  }: ToolOptions,
 ): ToolHost {
   const { registry, audiences } = agent
   return {
@@ -46,6 +51,7 @@ function hostOf(
     command: 'countersign',
     userAgent: null,
     delegation: null,
+    approvalWaitMs,
     now: Date.now,
     registry: () => registry,
     signer: async () => signerOf(agent),

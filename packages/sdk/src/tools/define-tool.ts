@@ -41,6 +41,8 @@ export interface ToolHost {
   readonly command: string
   /** The `User-Agent` of signed requests; null: that of the platform. */
   readonly userAgent: string | null
+  /** How long a call waits until the owner has decided about an approval, in ms. */
+  readonly approvalWaitMs: number
   /** Milliseconds since 1970. */
   now(): number
   /** A client of the service. */
@@ -49,7 +51,7 @@ export interface ToolHost {
   signer(): Promise<Signer>
   /** The agent, which signs requests to this origin. @throws an error with the code NOT_FOUND or NO_DID without a certificate */
   agentFor(origin: string): Promise<{
-    readonly agent: Pick<Agent, 'signIn'> & Pick<DelegatedAgent, 'fetch'>
+    readonly agent: Pick<Agent, 'signIn' | 'requestApproval'> & Pick<DelegatedAgent, 'fetch'>
     readonly did: string
   }>
   claim(token: string, agentId: string): Promise<ClaimedByTool>

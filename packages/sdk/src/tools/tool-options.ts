@@ -15,6 +15,9 @@ export interface ToolAnnotations {
   readonly openWorldHint: boolean
 }
 
+/** The default of `approvalWaitMs`. */
+export const APPROVAL_WAIT_MS = 50_000
+
 /** Options of `toTools`. */
 export interface ToolOptions {
   /** Which of the tools, by name, such as `['fetch', 'lookup_agent']`. Default: all. */
@@ -26,6 +29,11 @@ export interface ToolOptions {
   readonly rotateKey?: ((did: string | undefined) => Promise<RotatedByTool>) | undefined
   /** Whether challenges without an audience are signed as well. Default: false. */
   readonly allowPlainChallenges?: boolean | undefined
+  /**
+   * How long a call of `fetch` waits until the owner has decided about an approval, in milliseconds. Then it returns the id, with which the
+   * next call goes on. Default: 50,000, since many hosts end a call after a minute.
+   */
+  readonly approvalWaitMs?: number | undefined
   /** Gets messages for the operator. Default: `console.error`. */
   readonly log?: ((message: string) => void) | undefined
 }
