@@ -10,7 +10,9 @@ import {
   DelegatedAgent,
   keyFromJwk,
   keyFromPem,
+  memoryNonceStore,
   Registry,
+  type UsedNonce,
   verifyCertificate,
   verifyRequest,
   verifyStaple,
@@ -43,6 +45,19 @@ interface MockOutput {
     readonly jwk: Parameters<typeof keyFromJwk>[0]
     readonly chain: string
     readonly expiresAt: string
+  }[]
+  readonly approvals: readonly {
+    readonly name: string
+    readonly id: string
+    readonly did: string
+    readonly request: {
+      readonly method: string
+      readonly url: string
+      readonly contentType: string
+      readonly body: string
+    }
+    readonly token: string | null
+    readonly use?: UsedNonce
   }[]
 }
 
@@ -119,6 +134,7 @@ suite('countersign mock', () => {
       'development-only': 'active development A',
       'owner-deleted': 'revoked null E',
       delegating: 'active eid A',
+      approving: 'active eid A',
     })
   })
 
@@ -172,6 +188,50 @@ suite('countersign mock', () => {
       expired: 'delegation-expired',
       ended: 'delegation-ended',
     })
+  })
+
+  test('a site that requires approvals admits the approved request once, and refuses the pending and the used one', async (t) => {
+    const mock = await startMock(t, '--origin', SHOP)
+    const registry = await Registry.discover(mock.url)
+    const { did, keys } = agentNamed(mock, 'approving')
+    const signer = await keyFromJwk(keys[0]?.jwk ?? assert.fail())
+    const agent = new Agent({ registry, signer, did, audiences: [SHOP] })
+    const older = olderNonceStore()
+    // Has just started: such a site asks for a nonce in signatures, and an approval has none.
+    const young = memoryNonceStore()
+    const nonces = {
+      record: (each: UsedNonce) => (each.nonce === undefined ? young : older).record(each),
+    }
+    const outcome = async (name: string, approval?: string) => {
+      const { request } = mock.approvals.find((each) => each.name === name) ?? assert.fail(name)
+      const { url, method, contentType, body } = request
+      const headers = {
+        'content-type': contentType,
+        ...(approval !== undefined && { 'ServiceID-Approval': approval }),
+      }
+      const signed = await agent.sign(url, { method, headers, body })
+      const options = { registry, audiences: [SHOP], nonces, approval: {} }
+      const { reason, approval: found } = await verifyRequest(signed, options)
+      return reason ?? found?.id
+    }
+    const tokens: Record<string, string> = {}
+    for (const { name, id, did: asking, token, use } of mock.approvals) {
+      assert.equal(asking, did)
+      const answer = await fetch(`${mock.url}/api/v1/approvals/${id}`)
+      const progress = (await answer.json()) as { state: string; token?: string }
+      assert.equal(progress.state, name === 'pending' ? 'pending' : 'approved')
+      assert.equal(token === null, progress.token === undefined)
+      tokens[name] = progress.token ?? ''
+      if (use !== undefined) assert.equal(await nonces.record(use), 'fresh')
+    }
+    const approved = mock.approvals.find(({ name }) => name === 'approved')
+    assert.equal(await outcome('pending'), 'approval-required')
+    assert.equal(await outcome('used', tokens.used), 'approval-used')
+    assert.equal(await outcome('used', tokens.approved), 'approval-mismatch')
+    assert.equal(await outcome('approved', tokens.approved), approved?.id)
+    assert.equal(await outcome('approved', approved?.token ?? ''), 'approval-used')
+    const unknown = await fetch(`${mock.url}/api/v1/approvals/ap_${'A'.repeat(22)}`)
+    assert.equal(unknown.status, 404)
   })
 
   test('a gateway that trusts it decides by certificates, without a question about an agent', async (t) => {
@@ -256,6 +316,7 @@ suite('countersign mock', () => {
       'development-only 1': 'A',
       'owner-deleted 1': 'CERTIFICATE_REVOKED',
       'delegating 1': 'A',
+      'approving 1': 'A',
     })
   })
 
@@ -318,7 +379,8 @@ suite('countersign mock', () => {
   test('the agents and keys are the same at each start', async (t) => {
     const [first, second] = [await startMock(t), await startMock(t)]
     assert.notEqual(first.url, second.url)
-    const known = ({ agents, delegates }: MockOutput) => [
+    const known = ({ agents, delegates, approvals }: MockOutput) => [
+      ...approvals.map(({ id, request }) => ({ id, request })),
       ...agents.map(({ keys, ...agent }) => ({ ...agent, keys: keys.map(({ jwk }) => jwk) })),
       ...delegates.map(({ name, did, jwk }) => ({ name, did, jwk })),
     ]

@@ -13,6 +13,7 @@ import { Failure } from '@countersign/sdk/tool-support'
 import type { Command } from 'commander'
 import type { Invocation } from '../invocation.ts'
 import type { MockAgent } from '../mock/agents.ts'
+import { listedApproval } from '../mock/approvals.ts'
 import type { MockDelegate } from '../mock/delegates.ts'
 import type { MockIssuer } from '../mock/issuer.ts'
 import type { Mock } from '../mock/serve.ts'
@@ -26,7 +27,8 @@ The command finds the address in COUNTERSIGN_URL, and in COUNTERSIGN_MOCK the pa
 
 Without a command, the first output is JSON with the address and the agents: their states, DIDs and private keys, with a
 certificate for each key. It also has three delegates of one agent, with chains for --origin: one accepted, one expired and one ended. The
-accepted one lasts for an hour from the start. It ends on SIGINT or SIGTERM, and with the process that has started it.
+accepted one lasts for an hour from the start. Of another agent it has three approvals for the first --origin: one pending, one approved
+and one that you record as used. It ends on SIGINT or SIGTERM, and with the process that has started it.
 
 The agents and keys are the same at each start. It listens on loopback only.
 Everyone knows these keys. Never claim a certificate of a real service with them.`
@@ -52,7 +54,7 @@ export function mockCommand(program: Command, cli: Invocation): void {
     .option('--id-header <name>', 'the identification header (default: ServiceID)')
     .option(
       '--origin <origin>',
-      `your site, which the delegates may call; may be repeated (default: ${DEFAULT_ORIGIN})`,
+      `your site, which the delegates may call, and the first of which requires approvals; may be repeated (default: ${DEFAULT_ORIGIN})`,
       (value: string, previous: readonly string[]) => [...previous, value],
       [],
     )
@@ -149,7 +151,7 @@ function namesOf(shortName: string | undefined, idHeader: string | undefined) {
   }
 }
 
-async function resultOf({ url, site, agents, issuer, delegates }: Mock) {
+async function resultOf({ url, site, agents, issuer, delegates, approvals }: Mock) {
   const { shortName, idHeader } = site.naming
   const listed = agents.map((agent) => listedAgent(agent, site, issuer))
   return {
@@ -158,6 +160,7 @@ async function resultOf({ url, site, agents, issuer, delegates }: Mock) {
     idHeader,
     agents: await Promise.all(listed),
     delegates: delegates.map((each) => listedDelegate(each, site)),
+    approvals: await Promise.all(approvals.map((each) => listedApproval(each, site, issuer))),
   }
 }
 

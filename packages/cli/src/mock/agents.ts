@@ -65,6 +65,9 @@ interface Traits {
 /** The agent with delegates. */
 export const DELEGATING = 'delegating'
 
+/** The agent that has asked for approvals. */
+export const APPROVING = 'approving'
+
 /** The agents, by the state that they are in. */
 const STATES: Readonly<Record<string, Traits>> = {
   'grade-a': {},
@@ -87,6 +90,7 @@ const STATES: Readonly<Record<string, Traits>> = {
     channels: [],
   },
   [DELEGATING]: { maxDelegationDepth: 1 },
+  [APPROVING]: {},
 }
 
 /** The same agents, DIDs and keys at each start, so that policies and tests can name them. */
@@ -115,6 +119,11 @@ export function currentKey({ keys }: MockAgent): MockKey {
 /** The key of a delegate: registered nowhere. */
 export function delegateKey(name: string): MockKey {
   return keyFor(`key of the delegate ${name}`)
+}
+
+/** The same at each start. */
+export function approvalId(name: string): string {
+  return `ap_${bytesFor(`approval ${name}`)(16).toString('base64url')}`
 }
 
 function owner(username: string, ...verifications: readonly VerificationEvidence[]): MockOwner {

@@ -8,6 +8,7 @@ import {
 } from 'node:crypto'
 import { deflateSync } from 'node:zlib'
 import {
+  type ApprovalClaims,
   type CertificateClaims,
   CodedError,
   chainStart,
@@ -149,6 +150,11 @@ export class MockIssuer {
       ...this.#times(LIFETIMES.staple),
     }
     return this.#sign(TOKEN_TYPES.staple, claims, alg)
+  }
+
+  /** The token of an approval, which no owner has decided about. */
+  approval(claims: ApprovalClaims): Promise<string> {
+    return this.#sign(TOKEN_TYPES.approval, claims)
   }
 
   /** `GET /status/1` */

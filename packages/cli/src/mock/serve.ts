@@ -14,6 +14,7 @@ import {
 } from '@countersign/protocol'
 import { isSignature } from '@countersign/sdk'
 import { currentKey, type MockAgent, mockAgents } from './agents.ts'
+import { type MockApproval, mockApprovals, progressOf } from './approvals.ts'
 import { type MockDelegate, mockDelegates } from './delegates.ts'
 import type { MockSite } from './documents.ts'
 import * as documents from './documents.ts'
@@ -35,6 +36,7 @@ export interface Mock {
   readonly site: MockSite
   readonly issuer: MockIssuer
   readonly delegates: readonly MockDelegate[]
+  readonly approvals: readonly MockApproval[]
   close(): Promise<void>
 }
 
@@ -74,6 +76,7 @@ export async function serveMock({ port, naming, now, limits }: MockOptions): Pro
     agents,
     issuer,
     delegates: await mockDelegates(issuer, agents, limits, now()),
+    approvals: mockApprovals(agents, limits.origins[0] as string),
   }
   const respond = async (request: IncomingMessage, response: ServerResponse) => {
     const isFeed = request.method === 'GET' && pathOf(request) === '/api/v1/feed'
@@ -88,14 +91,14 @@ export async function serveMock({ port, naming, now, limits }: MockOptions): Pro
   return { url, ...served, close }
 }
 
-type Served = Pick<Mock, 'site' | 'agents' | 'issuer'>
+type Served = Pick<Mock, 'site' | 'agents' | 'issuer' | 'approvals'>
 
 function pathOf({ url = '' }: IncomingMessage): string {
   return url.split('?')[0] as string
 }
 
 async function answer(served: Served, request: IncomingMessage): Promise<Reply> {
-  const { site, agents, issuer } = served
+  const { site, agents, issuer, approvals } = served
   const { method = '', url = '', headers } = request
   const path = pathOf(request)
   if (method === 'POST') return answerPost(site, agents, path, await readBody(request))
@@ -113,13 +116,20 @@ async function answer(served: Served, request: IncomingMessage): Promise<Reply> 
       ),
     }
   }
+  const asked = approvals.find(({ id }) => path === `/api/v1/approvals/${id}`)
+  if (asked !== undefined) return { body: await progressOf(asked, site, issuer) }
   const ofIssuer = await issuerDocument(issuer, site, path)
   if (ofIssuer !== null) return ofIssuer
   const [, reference = '', suffix = ''] =
     /^\/(?:api\/v1\/agent|api\/agents|agent)\/([^/]+)(\/[a-z.]+)?$/.exec(path) ?? []
   const agent = reference === '' ? null : agentOf(site, agents, reference, path)
-  const asked = { path, suffix, accept: headers.accept?.toLowerCase() ?? '', alg: algorithmIn(url) }
-  const document = agent && (await documentOf(served, agent, asked))
+  const wanted = {
+    path,
+    suffix,
+    accept: headers.accept?.toLowerCase() ?? '',
+    alg: algorithmIn(url),
+  }
+  const document = agent && (await documentOf(served, agent, wanted))
   if (!document) throw new CodedError('NOT_FOUND', 'The mock does not serve this path.')
   return document
 }
