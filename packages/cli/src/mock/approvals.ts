@@ -49,7 +49,7 @@ export function mockApprovals(
 }
 
 /** A token that is new at each call, and null while nobody has decided. */
-export async function tokenOf(
+async function tokenOf(
   { name, id, agent, request }: MockApproval,
   site: MockSite,
   issuer: MockIssuer,
