@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { measureFootprint } from './footprint.ts'
 import { inspectMachine, pinSelf } from './machine.ts'
+import { measureApprovals } from './measure-approvals.ts'
 import { measureCertificates } from './measure-certificates.ts'
 import { measureClaims } from './measure-claims.ts'
 import { measureEnrolment } from './measure-enrolment.ts'
@@ -96,8 +97,9 @@ async function measureAll(bench: Bench, options: Options, seed: Seed): Promise<R
   const followers = options.parts.has('followers') ? await measureFollowers(bench, options) : null
   const { measurements, revocations } = await measureScale(bench, options, requestSamples)
   const all = [...alone, ...measurements]
+  const approvals = options.parts.has('approvals') ? await measureApprovals(bench) : null
   const reports = options.parts.has('reports') ? await measureReports(bench) : null
-  const ofOwners = { revocations, keys, organisations, enrolment, events, reports }
+  const ofOwners = { revocations, keys, organisations, enrolment, approvals, events, reports }
   return { measurements: all, ...ofOwners, nonces, signing, offline, followers, footprint }
 }
 

@@ -11,6 +11,7 @@ const OTHERS = [
   'signing',
   'organisations',
   'enrolment',
+  'approvals',
   'reports',
   'events',
   'revocation',

@@ -1,5 +1,6 @@
 import type { Footprint } from './footprint.ts'
 import type { Machine } from './machine.ts'
+import { type Approvals, approvalLines } from './measure-approvals.ts'
 import { type Enrolments, enrolmentLines } from './measure-enrolment.ts'
 import { type Events, eventLines } from './measure-events.ts'
 import { type FollowerLoad, followerLines } from './measure-followers.ts'
@@ -25,6 +26,7 @@ export interface Results {
   readonly signing: Signing | null
   readonly organisations: Organisations | null
   readonly enrolment: Enrolments | null
+  readonly approvals: Approvals | null
   readonly reports: Reports | null
   readonly events: Events | null
   readonly offline: OfflineDecisions | null
@@ -57,7 +59,7 @@ export interface Report extends Results {
 /** Prints the report for people. */
 export function reportText(report: Report): string {
   const { followers, footprint, keys, measurements, nonces, offline, revocations } = report
-  const { enrolment, events, organisations, reports, seeds, signing } = report
+  const { approvals, enrolment, events, organisations, reports, seeds, signing } = report
   return [
     headline(report),
     '',
@@ -68,6 +70,7 @@ export function reportText(report: Report): string {
     ...(signing === null ? [] : [signingLine(signing), '']),
     ...(organisations === null ? [] : [...organisationLines(organisations), '']),
     ...(enrolment === null ? [] : [...enrolmentLines(enrolment), '']),
+    ...(approvals === null ? [] : [...approvalLines(approvals), '']),
     ...(reports === null ? [] : [...reportLines(reports), '']),
     ...(events === null ? [] : [...eventLines(events), '']),
     ...(offline === null ? [] : [...offlineLines(offline), '']),
