@@ -85,8 +85,10 @@ function collect(
   for (const [property, member] of Object.entries(schema.properties ?? {})) {
     collect(found, member, [pascal(property), owner + pascal(property)], false)
   }
-  if (schema.items !== undefined) {
-    collect(found, schema.items, names.map(singular), false)
+  const { items, anyOf = [], additionalProperties: others } = schema
+  const members = [items, typeof others === 'object' ? others : undefined, ...anyOf]
+  for (const member of members) {
+    if (member !== undefined) collect(found, member, names.map(singular), false)
   }
 }
 

@@ -43,7 +43,7 @@ export interface Schema {
   readonly title?: string
   readonly type?: string | readonly string[]
   readonly enum?: readonly unknown[]
-  /** Only unions of objects. */
+  /** Of objects, or of objects and texts. */
   readonly anyOf?: readonly Schema[]
   readonly const?: unknown
   readonly format?: string

@@ -22,6 +22,8 @@ export const SCHEMA_NAMES: Readonly<Record<string, string>> = {
   DeleteAccount: 'RevokedAgents',
   OwnerAgentsAgent: 'OwnAgent',
   OwnApproval: 'ApprovalToDecide',
+  ApprovalOptions: 'AllowedPasskeys',
+  CreateMandate: 'StandingMandate',
   StartRecovery: 'IssuedRecoveryToken',
   VerifyRequest5: 'RequestVerdict',
   VerifyRequestRequest: 'RequestToVerify',

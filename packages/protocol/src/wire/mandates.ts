@@ -33,9 +33,12 @@ const rule = () =>
               'the value as the page of an approval shows it, such as "EUR" with its quotation marks',
           }),
         },
-        { additionalProperties: false },
+        { title: 'EqualValue', additionalProperties: false },
       ),
-      Type.Object({ atMost: amount('the highest amount') }, { additionalProperties: false }),
+      Type.Object(
+        { atMost: amount('the highest amount') },
+        { title: 'HighestAmount', additionalProperties: false },
+      ),
     ]),
   )
 

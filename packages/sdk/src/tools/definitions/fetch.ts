@@ -88,7 +88,7 @@ It calls only the sites that the operator of this server has allowed; redirects 
     }
     const ask = () => agent.requestApproval(requestIn(args, url))
     const outcome = await approvedExchange({ send, ask }, args, context)
-    if (!(outcome instanceof Response)) return undecided(outcome)
+    if ('approvalId' in outcome) return undecided(outcome)
     if (outcome.status === 401 && session !== null) context.sessions.delete(url.origin)
     const { bytes, truncated } = await readStart(outcome, url)
     const { status } = outcome
