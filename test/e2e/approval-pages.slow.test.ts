@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { before, test } from 'node:test'
-import type { OwnerApproval } from '@countersign/protocol'
+import type { Mandates, OwnerApproval } from '@countersign/protocol'
 import type { Page, Route } from 'playwright-core'
 import { jsonOf } from '../support/answer.ts'
 import {
@@ -30,6 +30,7 @@ import {
 import { assertFit, openBrowser, tabTo } from '../support/browser.ts'
 import { openWithCookie, untilFocused, untilHeading } from '../support/dashboard.ts'
 import { fileCleanup } from '../support/file-cleanup.ts'
+import { MANDATES, orderOf } from '../support/mandates.ts'
 import { startTestService, type TestService, tempDir } from '../support/service.ts'
 import { signIn } from '../support/signed-in.ts'
 import { BROWSER_MATRIX } from '../support/tools.ts'
@@ -312,6 +313,77 @@ test('the page signs what it shows: other rows than those of the service are ref
   await openApproval(page, service, id)
   await approveOnPage(page)
   assert.equal((await progressOf(service, id)).state, 'approved')
+})
+
+test('an owner allows requests like an approved one: the next is approved at once, until the owner ends it', {
+  ...BROWSER_MATRIX,
+}, async (t) => {
+  const world = await newApprovalWorld(service)
+  const { page, problems } = await openApprover(await openBrowser(t), world, { width: 360 })
+  const { id } = await asked(world, orderOf('42.00', 1))
+  await openApproval(page, service, id)
+  assert.equal(await page.getByRole('link', { name: 'Allow requests like this' }).count(), 0)
+  await approveOnPage(page)
+  await page.getByRole('link', { name: 'Allow requests like this' }).click()
+  await untilHeading(page, 'Allow requests like this')
+  const fill = async () => {
+    await page.getByLabel('Path', { exact: true }).selectOption('/orders/*')
+    await page.getByLabel('total', { exact: true }).selectOption('At most')
+    await page.getByText('Enter the highest amount of total, such as 50.00.').waitFor()
+    await page.getByLabel('Highest total').fill('50.00')
+    await page.getByLabel('Total amount').fill('100')
+    await page.getByLabel('In how many days').fill('7')
+    await page.getByLabel('Requests in 24 hours').fill('2')
+  }
+  await assertFit(page, async () => {
+    await page.reload()
+    await fill()
+  })
+  const { displayName } = await ownApproval(world.owner, id)
+  const shown = await shownItems(page)
+  assert.deepEqual(shown.slice(0, -2), [
+    ['Agent', `${displayName} (self-declared name)\n${world.did}`],
+    ['Site', 'shop.example'],
+    ['Requests', 'POST /orders/*'],
+    ['Body', ''],
+    ['total', 'at most 50.00'],
+    ['currency', '"EUR"'],
+    ['to', '"Example GmbH"'],
+    ['Total', 'total: at most 100 in 7 days'],
+    ['Most requests', '2 requests in 24 hours'],
+  ])
+  assert.deepEqual(shown.at(-1), ['Made from the approval', `${id}\nat ${service.url}`])
+
+  // What the page sends is what it shows: with other terms, the signature is refused.
+  await page.route(`**${MANDATES}`, (route) =>
+    route.continue({ postData: { ...route.request().postDataJSON(), perDay: 3 } }),
+  )
+  await approveButton(page).click()
+  await page.getByText('The passkey has not signed').waitFor()
+  await page.unroute(`**${MANDATES}`)
+  problems.length = 0
+  await approveButton(page).click()
+  await untilFocused(page, /^Standing mandates$/)
+
+  assert.equal((await asked(world, orderOf('40.50', 2))).state, 'approved')
+  const use = page.getByText(
+    'total: 40.50 of 100 used in 7 days. 1 of 2 requests used in 24 hours.',
+  )
+  await use.waitFor({ timeout: 20_000 })
+  await assertFit(page, async () => {
+    await page.reload()
+    await use.waitFor()
+  })
+  await page.getByRole('button', { name: 'End the mandate for shop.example' }).click()
+  await page.getByRole('button', { name: 'End the mandate', exact: true }).click()
+  await page.getByText('Ended', { exact: true }).waitFor()
+  assert.equal((await asked(world, orderOf('1.00', 3))).state, 'pending')
+  const { mandates } = jsonOf<Mandates>(await world.owner.get(MANDATES))
+  assert.deepEqual(
+    mandates.map(({ state }) => state),
+    ['ended'],
+  )
+  assert.deepEqual(problems, [])
 })
 
 test('a frame of another site does not get the page', BROWSER_MATRIX, async (t) => {

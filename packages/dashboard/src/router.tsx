@@ -5,6 +5,7 @@ import { ErrorPage } from './layout/error-page.tsx'
 import { NotFoundPage } from './layout/not-found-page.tsx'
 import { PagePlaceholder } from './layout/page-placeholder.tsx'
 import { root, signedIn, signedOut } from './layout-routes.ts'
+import { approvalRoutes } from './pages/approvals/routes.ts'
 import { enrolmentRoutes } from './pages/enrolment/routes.ts'
 import {
   requireOrganisation,
@@ -239,27 +240,6 @@ const grantIssuers = createRoute({
   ),
 })
 
-const approvals = createRoute({
-  getParentRoute: () => signedIn,
-  path: '/approvals',
-  validateSearch: stringParams('state'),
-  loader: requireRole('manager'),
-  component: lazyRouteComponent(
-    () => import('./pages/approvals/approvals-page.tsx'),
-    'ApprovalsPage',
-  ),
-})
-
-const approval = createRoute({
-  getParentRoute: () => signedIn,
-  path: '/approvals/$approval',
-  loader: requireRole('manager'),
-  component: lazyRouteComponent(
-    () => import('./pages/approvals/approval-page.tsx'),
-    'ApprovalPage',
-  ),
-})
-
 const transfers = createRoute({
   getParentRoute: () => signedIn,
   path: '/transfers',
@@ -363,8 +343,7 @@ const tree = root.addChildren([
     webhook,
     ...enrolmentRoutes,
     grantIssuers,
-    approvals,
-    approval,
+    ...approvalRoutes,
     transfers,
     offer,
     members.addChildren([membersList, membersInvited, membersActions]),

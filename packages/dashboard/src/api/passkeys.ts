@@ -1,6 +1,8 @@
 import {
   type ApprovalOptions,
   encodeBase64Url,
+  type Mandate,
+  type MandateStatement,
   type Owner,
   type OwnerApproval,
   type SignedUp,
@@ -13,7 +15,7 @@ import {
   startAuthentication,
   startRegistration,
 } from '@simplewebauthn/browser'
-import { pathOf } from '../approvals/queries.ts'
+import { MANDATES_PATH, pathOf } from '../approvals/queries.ts'
 import { BrowserError } from './browser-errors.ts'
 import { send } from './client.ts'
 
@@ -95,16 +97,34 @@ export async function approveWithPasskey(
   id: string,
   challenge: Uint8Array,
 ): Promise<OwnerApproval> {
-  const { allowCredentials } = await send<ApprovalOptions>('POST', `${pathOf(id)}/options`)
+  const response = await signWithPasskey(`${pathOf(id)}/options`, challenge)
+  return await send<OwnerApproval>('POST', `${pathOf(id)}/approve`, { response })
+}
+
+/**
+ * Makes a standing mandate with a passkey.
+ * @param challenge the hash of the statement, 32 bytes
+ * @throws ApiError, BrowserError
+ */
+export async function createMandateWithPasskey(
+  { salt: _salt, service: _service, query: _query, ...terms }: MandateStatement,
+  challenge: Uint8Array,
+): Promise<Mandate> {
+  const response = await signWithPasskey(`${MANDATES_PATH}/options`, challenge)
+  return await send<Mandate>('POST', MANDATES_PATH, { ...terms, response })
+}
+
+/** @param optionsPath where the service names the passkeys that can sign */
+async function signWithPasskey(optionsPath: string, challenge: Uint8Array) {
+  const { allowCredentials } = await send<ApprovalOptions>('POST', optionsPath)
   const optionsJSON = {
     challenge: encodeBase64Url(challenge),
     allowCredentials: allowCredentials as PublicKeyCredentialRequestOptionsJSON['allowCredentials'],
     userVerification: 'required',
   } as PublicKeyCredentialRequestOptionsJSON
-  const response = await startAuthentication({ optionsJSON }).catch((cause) =>
+  return startAuthentication({ optionsJSON }).catch((cause) =>
     throwBrowserError(cause, 'Try again.'),
   )
-  return await send<OwnerApproval>('POST', `${pathOf(id)}/approve`, { response })
 }
 
 /** Browsers' own messages are written for developers. */

@@ -1,9 +1,10 @@
-import type { OwnerApproval, OwnerApprovals } from '@countersign/protocol'
+import type { Mandates, OwnerApproval, OwnerApprovals } from '@countersign/protocol'
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
 import { get } from '../api/client.ts'
 
 const PATH = '/api/account/approvals'
-/** The prefix of all queries about approvals, for invalidating them together. */
+export const MANDATES_PATH = '/api/account/mandates'
+/** The prefix of all queries about approvals and mandates, for invalidating them together. */
 export const APPROVALS_KEY = ['approvals']
 
 /** The stream reports most changes earlier. */
@@ -42,3 +43,14 @@ export const approvalQuery = (id: string) =>
       return Math.min(REFRESH_MS, Math.max(left, AT_THE_END_MS))
     },
   })
+
+export const mandatesQuery = infiniteQueryOptions({
+  queryKey: [...APPROVALS_KEY, 'mandates'],
+  queryFn: ({ pageParam, signal }) => {
+    const query = pageParam === null ? '' : `?${new URLSearchParams({ before: pageParam })}`
+    return get<Mandates>(`${MANDATES_PATH}${query}`, signal)
+  },
+  initialPageParam: null as string | null,
+  getNextPageParam: ({ next }) => next,
+  refetchInterval: REFRESH_MS,
+})

@@ -14,7 +14,7 @@ import { useCountdown } from '../../components/use-countdown.ts'
 import { DecisionForm } from './decision-form.tsx'
 import { Outcome } from './outcome.tsx'
 import { RequestDetails } from './request-details.tsx'
-import { shownRequest } from './shown-request.ts'
+import { type ShownRequest, shownRequest } from './shown-request.ts'
 import { STATE_NAMES } from './texts.ts'
 
 const route = getRouteApi('/signed-in/approvals/$approval')
@@ -90,6 +90,15 @@ function LoadedApproval({ approval }: { readonly approval: OwnerApproval }) {
       <div className="-mt-4 flex flex-col gap-6">
         {!isPending && <Outcome approval={approval} />}
         <RequestDetails shown={shown} isDeleted={bodyDigest !== null && body === null} />
+        {canRepeat(approval, shown) && (
+          <Link
+            to="/approvals/$approval/mandate"
+            params={{ approval: shown.id }}
+            className={buttonClass()}
+          >
+            Allow requests like this
+          </Link>
+        )}
         {isPending && <DecisionForm shown={shown} isFirstForOrigin={approval.firstForOrigin} />}
         <Link to="/approvals" className="w-fit text-accent underline">
           All approvals
@@ -97,6 +106,12 @@ function LoadedApproval({ approval }: { readonly approval: OwnerApproval }) {
       </div>
     </Page>
   )
+}
+
+/** Whether a mandate can be made from an approval. The service also asks whether the agent has changed since. */
+function canRepeat({ state, by, bodyDigest, body }: OwnerApproval, { fault }: ShownRequest) {
+  const isDeleted = bodyDigest !== null && body === null
+  return state === 'approved' && by === 'passkey' && !isDeleted && fault === null
 }
 
 /** Says first that the approval counts once, and how long there is to decide. */

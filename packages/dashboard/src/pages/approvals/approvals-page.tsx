@@ -2,6 +2,7 @@ import { type OwnerApprovals, visibleText } from '@countersign/protocol'
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { approvalsQuery } from '../../approvals/queries.ts'
+import { buttonClass } from '../../components/button.tsx'
 import { DateTime } from '../../components/date-time.tsx'
 import { ErrorNote } from '../../components/error-note.tsx'
 import { FilterLinks } from '../../components/filter-links.tsx'
@@ -30,6 +31,11 @@ export function ApprovalsPage() {
             How it works
           </a>
         </>
+      }
+      actions={
+        <Link to="/approvals/mandates" className={buttonClass()}>
+          Standing mandates
+        </Link>
       }
     >
       <FilterLinks

@@ -143,7 +143,7 @@ const ENDED: ReadonlySet<ApiError['code']> = new Set([
 ])
 
 /** Why the person can only deny, as a sentence; null if they can approve. */
-function reasonNotToApprove(
+export function reasonNotToApprove(
   { service, person }: SessionState,
   { fault }: ShownRequest,
 ): string | null {
@@ -154,12 +154,12 @@ function reasonNotToApprove(
   return passkeysUnavailableReason(service)
 }
 
-function isPasskeyMissing(error: unknown): boolean {
+export function isPasskeyMissing(error: unknown): boolean {
   return error instanceof ApiError && error.code === 'FORBIDDEN'
 }
 
 /** Passkeys belong to the person, also on the pages of an organisation. */
-function PasskeyLink() {
+export function PasskeyLink() {
   const text = 'Show your passkeys'
   const className = 'w-fit text-accent underline'
   return organisation === null ? (

@@ -3,7 +3,7 @@ import type { ReactNode } from 'react'
 import { durationText } from '../agent/keys/duration.ts'
 import { isInternational, type ShownRequest, siteOf } from './shown-request.ts'
 
-const CODE = 'whitespace-pre-wrap wrap-anywhere font-mono'
+export const CODE = 'whitespace-pre-wrap wrap-anywhere font-mono'
 
 interface RequestDetailsProps {
   readonly shown: ShownRequest
@@ -98,7 +98,7 @@ interface ItemProps {
   readonly children: ReactNode
 }
 
-function Item({ label, children }: ItemProps) {
+export function Item({ label, children }: ItemProps) {
   return (
     <div className="py-2 sm:py-3">
       <dt className="text-soft text-sm leading-5">{label}</dt>
@@ -107,7 +107,7 @@ function Item({ label, children }: ItemProps) {
   )
 }
 
-function Rows({ children }: { readonly children: ReactNode }) {
+export function Rows({ children }: { readonly children: ReactNode }) {
   return <dl className="flex flex-col divide-y divide-line/60">{children}</dl>
 }
 
@@ -118,7 +118,7 @@ interface RowProps {
 }
 
 /** A value as it is written, with its place. */
-function Row({ label, value, children }: RowProps) {
+export function Row({ label, value, children }: RowProps) {
   return (
     <div className="grid gap-x-4 py-1 @3xs:grid-cols-[minmax(0,2fr)_minmax(0,3fr)]">
       <dt className={`text-soft text-sm leading-6 ${CODE}`}>{label}</dt>

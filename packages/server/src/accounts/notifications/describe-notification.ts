@@ -190,7 +190,7 @@ function describeMandate(details: NotificationDetails, site: Site, agent: string
   return {
     title: `${agent} has used ${isUsedUp ? 'the whole total' : '80 % of the total'} of a mandate`,
     text: `The agent ${agentOf(details, site, agent)} uses the mandate ${details.mandate}. ${isUsedUp ? 'It asks you again until earlier requests no longer count.' : 'Once the total is used up, it asks you again.'} If you did not expect this, end the mandate or suspend the agent.`,
-    link: agentLink(details, site),
+    link: '/dashboard/approvals/mandates',
   }
 }
 
