@@ -8,6 +8,7 @@ import {
   type MandateTotal,
   mandateFault,
   queryOf,
+  readLimits,
 } from '@countersign/protocol'
 import type { ShownRequest } from '../approvals/shown-request.ts'
 
@@ -34,10 +35,10 @@ export interface MandateForm {
 
 const DAY_MS = 86_400_000
 
-/** The strictest mandate that admits the approved request once a day. @param now milliseconds since 1970 */
+/** Admits only the approved request, once a day, if its path can be a limit. @param now milliseconds since 1970 */
 export function strictestForm({ url, rows }: ShownRequest, now: number): MandateForm {
   return {
-    path: url.pathname,
+    path: pathsLike(url)[0] ?? url.pathname,
     rules: Object.fromEntries(
       (rows ?? []).map(([pointer]) => [pointer, { kind: 'equals', atMost: '' }]),
     ),
@@ -54,10 +55,12 @@ export function dayIn(days: number, now: number): string {
   return new Date(now + days * DAY_MS).toISOString().slice(0, 10)
 }
 
-/** The path of a request, and those above it with all that is below them: `/orders/1`, `/orders/*`, `/*`. */
-export function pathsLike({ pathname }: URL): readonly string[] {
+/** The limits that admit the path of a request, the strictest first: `/orders/1`, `/orders/*`, `/*`. */
+export function pathsLike({ origin, pathname }: URL): readonly string[] {
   const above = pathname.split('/').slice(0, -1)
-  return [pathname, ...above.map((_, i) => `${above.slice(0, i + 1).join('/')}/*`).reverse()]
+  const all = [pathname, ...above.map((_, i) => `${above.slice(0, i + 1).join('/')}/*`).reverse()]
+  // Delegations and mandates refuse long paths and some characters.
+  return all.filter((path) => readLimits({ origins: [origin], paths: [path] }) !== null)
 }
 
 /** The pointers of the values that have the rule `atMost`. */

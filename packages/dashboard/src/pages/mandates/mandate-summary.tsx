@@ -12,7 +12,7 @@ interface MandateSummaryProps {
   readonly displayName: string
 }
 
-/** All that the passkey signs, but the random salt. */
+/** All that the passkey signs, except the random salt. */
 export function MandateSummary({ statement, displayName }: MandateSummaryProps) {
   const { agent, body, expiresAt, from, limits, perDay, query, service, total } = statement
   return (

@@ -1,5 +1,4 @@
-import type { Mandates } from '@countersign/protocol'
-import { visibleText } from '@countersign/protocol'
+import { type Mandates, visibleText } from '@countersign/protocol'
 import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useId, useState } from 'react'
@@ -76,7 +75,8 @@ const STATES = {
 type ListedMandate = Mandates['mandates'][number]
 
 function ListedMandate({ mandate }: { readonly mandate: ListedMandate }) {
-  const { id, displayName, state, from, limits, query, body, total, used, perDay } = mandate
+  const { id, displayName, createdBy, state, from, limits, query, body, total, used, perDay } =
+    mandate
   const heading = useId()
   const queries = useQueryClient()
   const [ending, setEnding] = useState(false)
@@ -118,7 +118,8 @@ function ListedMandate({ mandate }: { readonly mandate: ListedMandate }) {
         {used.lastDay} of {requestsText(perDay)} used in 24 hours.
       </p>
       <p className="wrap-anywhere text-soft text-sm">
-        <bdi>{visibleText(displayName)}</bdi> · <EndOf mandate={mandate} /> ·{' '}
+        <bdi>{visibleText(displayName)}</bdi> · {createdBy !== null && `created by ${createdBy} · `}
+        <EndOf mandate={mandate} /> ·{' '}
         <Link to="/approvals/$approval" params={{ approval: from }} className="underline">
           Approved request
         </Link>

@@ -197,7 +197,9 @@ test('a total counts each approval in its days, perDay each of 24 hours', async 
     const { notifications } = jsonOf<{ notifications: Record<string, string>[] }>(
       await owner.get('/api/account/notifications'),
     )
-    return notifications.map(({ title = '' }) => title).filter((title) => /mandate/.test(title))
+    const own = notifications.filter(({ title = '' }) => /mandate/.test(title))
+    for (const { link } of own) assert.equal(link, '/dashboard/approvals/mandates')
+    return own.map(({ title = '' }) => title)
   }
   assert.equal(await stateOfAsk(world, orderOf('40.00', 1)), 'approved')
   assert.equal(await stateOfAsk(world, orderOf('39.99', 2)), 'approved')
