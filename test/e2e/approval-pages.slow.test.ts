@@ -299,7 +299,7 @@ test('the page signs what it shows: other rows than those of the service are ref
   await page.getByText('"1.00"').waitFor()
   await page.getByRole('checkbox').check()
   await approveButton(page).click()
-  await page.getByText('The passkey has not signed this request.').waitFor()
+  await page.getByText('The passkey has not signed this.').waitFor()
   assert.equal((await progressOf(service, id)).state, 'pending')
 
   await page.unroute(`**${APPROVALS}/${id}`)
@@ -335,16 +335,12 @@ test('an owner allows requests like an approved one: the next is approved at onc
     await page.getByLabel('In how many days').fill('7')
     await page.getByLabel('Requests in 24 hours').fill('2')
   }
+  await fill()
+  await assertAccessible(page)
   await assertFit(page, async () => {
     await page.reload()
     await fill()
   })
-  const assertAccessibleOnPhone = async () => {
-    await page.emulateMedia({ colorScheme: 'light' })
-    await page.setViewportSize(PHONE)
-    await assertAccessible(page)
-  }
-  await assertAccessibleOnPhone()
   const { displayName } = await ownApproval(world.owner, id)
   const shown = await shownItems(page)
   assert.deepEqual(shown.slice(0, -2), [
@@ -365,7 +361,7 @@ test('an owner allows requests like an approved one: the next is approved at onc
     route.continue({ postData: { ...route.request().postDataJSON(), perDay: 3 } }),
   )
   await approveButton(page).click()
-  await page.getByText('The passkey has not signed').waitFor()
+  await page.getByText('The passkey has not signed this.').waitFor()
   await page.unroute(`**${MANDATES}`)
   await approveButton(page).click()
   await untilFocused(page, /^Standing mandates$/)
@@ -375,19 +371,36 @@ test('an owner allows requests like an approved one: the next is approved at onc
     'total: 40.50 of 100 used in 7 days. 1 of 2 requests used in 24 hours.',
   )
   await use.waitFor({ timeout: 20_000 })
+  await page.emulateMedia({ colorScheme: 'light' })
+  await page.setViewportSize(PHONE)
+  await page.reload()
+  await use.waitFor()
+  await assertAccessible(page)
   await assertFit(page, async () => {
     await page.reload()
     await use.waitFor()
   })
-  await assertAccessibleOnPhone()
   await page.getByRole('button', { name: 'End the mandate for shop.example' }).click()
   await page.getByRole('button', { name: 'End the mandate', exact: true }).click()
   await page.getByText('Ended', { exact: true }).waitFor()
   assert.equal((await asked(world, orderOf('1.00', 3))).state, 'pending')
   const { mandates } = jsonOf<Mandates>(await world.owner.get(MANDATES))
+  // The terms of the summary.
   assert.deepEqual(
-    mandates.map(({ state }) => state),
-    ['ended'],
+    mandates.map(({ state, limits, body, total, perDay }) => [state, limits, body, total, perDay]),
+    [
+      [
+        'ended',
+        { origins: ['https://shop.example'], methods: ['POST'], paths: ['/orders/*'] },
+        {
+          '/total': { atMost: '50.00' },
+          '/currency': { equals: '"EUR"' },
+          '/to': { equals: '"Example GmbH"' },
+        },
+        { pointer: '/total', amount: '100', days: 7 },
+        2,
+      ],
+    ],
   )
   assert.deepEqual(problems, [`${service.url}${MANDATES}: 401`])
 })
