@@ -1,4 +1,14 @@
-import { chmodSync, existsSync, globSync, mkdtempSync, rmSync, statfsSync } from 'node:fs'
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  existsSync,
+  globSync,
+  mkdtempSync,
+  rmSync,
+  statfsSync,
+  writeFileSync,
+} from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join, matchesGlob } from 'node:path'
 import { launchBrowser } from '../../test/support/chromium.ts'
@@ -71,7 +81,19 @@ function keepDataInMemory(): void {
   // PostgreSQL runs as a user of its own.
   chmodSync(dir, 0o755)
   process.once('exit', () => rmSync(dir, { recursive: true, force: true, maxRetries: 20 }))
-  process.env.TMPDIR = dir
+  if (canRunPrograms(dir)) process.env.TMPDIR = dir
+}
+
+/** Containers often mount it with `noexec`, and some tests run a program that they have written. */
+function canRunPrograms(dir: string): boolean {
+  const program = join(dir, 'program')
+  writeFileSync(program, '', { mode: 0o700 })
+  try {
+    accessSync(program, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
 }
 
 /** All tests run on Debian's PostgreSQL where it is installed: its tools for backups refuse newer servers. */
