@@ -196,7 +196,7 @@ export function deny(
   return owner.post(`${APPROVALS}/${id}/deny`, { turnOff })
 }
 
-/** What whoever knows the id can read. */
+/** What a client that knows the id can read. */
 export async function progressOf(
   { url }: Pick<TestService, 'url'>,
   id: string,

@@ -95,7 +95,7 @@ for (const [name, start] of Object.entries(FRAMEWORKS)) {
   })
 }
 
-/** What the application sees of the header for approvals, by whichever name. */
+/** What the application sees of the header for approvals, by any of its names. */
 function approvalsIn(fields: Seen['fields']): string[] {
   const values = fields.filter(([field]) => /^x.serviceid.approval$/i.test(field))
   return [...new Set(values.map(([, value]) => value))]

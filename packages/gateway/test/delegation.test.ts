@@ -120,7 +120,7 @@ for (const [name, start] of Object.entries(FRAMEWORKS)) {
   })
 }
 
-/** What the application sees of the header for delegates, by whichever name. */
+/** What the application sees of the header for delegates, by any of its names. */
 function delegatesIn({ fields }: Seen): string[] {
   const values = fields.filter(([field]) => /^x.serviceid.delegate$/i.test(field))
   return [...new Set(values.map(([, value]) => value))]

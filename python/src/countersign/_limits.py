@@ -117,7 +117,7 @@ def is_within_limits(limits: DelegationLimits, method: str, origin: str, path: s
 
 
 def has_override(fields: HeaderFields) -> bool:
-    """Whether a header overrides the method or the path, whichever character is in place of a hyphen: servers map ``X_HTTP_Method``
+    """Whether a header overrides the method or the path, with any character in place of a hyphen: servers map ``X_HTTP_Method``
     to the same variable."""
     return any(name.startswith("x") and re.sub("[^a-z0-9]", "-", name) in _OVERRIDES for name in fields)
 

@@ -68,7 +68,7 @@ for (const proxy of PROXIES) {
   )
 }
 
-/** The identity headers for approvals that the site has received, by whichever name. */
+/** The identity headers for approvals that the site has received, by any of its names. */
 function approvalsIn(reached: Reached | undefined): string[] {
   const named = reached?.fields.filter(([name]) => /^x.serviceid.approval$/i.test(name)) ?? []
   return [...new Set(named.map(([, value]) => value))].filter((value) => value !== '')

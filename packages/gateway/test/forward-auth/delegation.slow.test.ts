@@ -80,7 +80,7 @@ for (const proxy of PROXIES) {
   )
 }
 
-/** What the site sees of the header for delegates, by whichever name. */
+/** What the site sees of the header for delegates, by any of its names. */
 function delegatesIn(reached: Reached | undefined): string[] {
   const values = reached?.fields.filter(([name]) => /^x.serviceid.delegate$/.test(name)) ?? []
   return values.map(([, value]) => value).filter((value) => value !== '')

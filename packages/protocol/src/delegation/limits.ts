@@ -121,7 +121,7 @@ export function isWithinLimits(
 }
 
 /**
- * Whether a header overrides the method or the path of a request, whichever character is in place of a hyphen: servers map `X_HTTP_Method`
+ * Whether a header overrides the method or the path of a request, with any character in place of a hyphen: servers map `X_HTTP_Method`
  * to the same variable.
  */
 export function hasOverride(fields: HeaderFields): boolean {

@@ -147,7 +147,7 @@ const ownReport = () => ({
     description: 'that the requests were signed for. It need not have reported',
   }),
   category: category(),
-  text: nullable(Type.String({ description: 'of whoever reports; null: withdrawn' })),
+  text: nullable(Type.String({ description: 'what the reporter says; null: withdrawn' })),
   receivedAt: timestamp(),
   ...answered(),
   requests: Type.Array(reportedRequest()),

@@ -14,7 +14,7 @@ export function parsePosition(text: string): ActivityPosition {
   return { seq: seq ?? 0, id }
 }
 
-/** The identifier of an event for whoever receives it, in whichever way; also the cursor after it. */
+/** The identifier of an event, the same in every way of receiving it; also the cursor after it. */
 export function eventUid(epoch: string, position: ActivityPosition): string {
   return `${epoch}-${positionText(position)}`
 }

@@ -216,7 +216,7 @@ export async function changeEndpoint(
             url: target,
             created_by_key: by?.apiKey ?? null,
             created_by: by?.membership?.id ?? null,
-            // Whoever may change the URL must not have the value sent to themselves.
+            // A member who may change the URL must not have the value sent to themselves.
             sealed_authorization: null,
           }
         : {}),

@@ -261,7 +261,7 @@ function Answer({ report }: { readonly report: Report }) {
       <div className="w-full">
         <TextAreaField
           label="Answer"
-          hint="Whoever reported can read it. You can answer once."
+          hint="The reporter can read it. You can answer once."
           aside={`${[...text].length} of ${MAX_ANSWER}`}
           maxLength={MAX_ANSWER}
           value={text}

@@ -2,7 +2,7 @@
 
 /** A request that an agent has asked its owner to approve. */
 export interface ApprovalRow {
-  /** `ap_` and 128 random bits in base64url: whoever has it can read the state. */
+  /** `ap_` and 128 random bits in base64url: a client that has it can read the state. */
   id: string
   /** The number of its event. */
   seq: number

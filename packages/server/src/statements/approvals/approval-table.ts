@@ -3,8 +3,8 @@ import { type SelectQueryBuilder, sql } from 'kysely'
 import type { Db, Tables, Tx } from '../../database/database.ts'
 import type { ApprovalRow } from '../../database/schema/approval-rows.ts'
 
-/** An approval with what decides whether it still counts. */
-export interface CurrentApproval extends ApprovalRow {
+/** What decides whether an approval or a mandate still counts, and the names of its agent. */
+export interface CurrentAgent {
   readonly agent_status: string
   readonly agent_owner: number
   readonly agent_key: number
@@ -13,6 +13,20 @@ export interface CurrentApproval extends ApprovalRow {
   readonly username: string | null
   readonly owner_suspended_at: number | null
 }
+
+/** The columns of `CurrentAgent`, of the tables `agent` and `owner`. */
+export const CURRENT_AGENT = [
+  'agent.status as agent_status',
+  'agent.owner_id as agent_owner',
+  'agent.key_sequence as agent_key',
+  'agent.approvals as agent_approvals',
+  'agent.display_name',
+  'agent.username',
+  'owner.suspended_at as owner_suspended_at',
+] as const
+
+/** An approval with what decides whether it still counts. */
+export type CurrentApproval = ApprovalRow & CurrentAgent
 
 type Joined = SelectQueryBuilder<
   Tables & { approval: ApprovalRow; agent: Tables['agents']; owner: Tables['owners'] },
@@ -26,15 +40,7 @@ function current(db: Db): Joined {
     .innerJoin('agents as agent', 'agent.tail', 'approval.tail')
     .innerJoin('owners as owner', 'owner.id', 'approval.owner_id')
     .selectAll('approval')
-    .select([
-      'agent.status as agent_status',
-      'agent.owner_id as agent_owner',
-      'agent.key_sequence as agent_key',
-      'agent.approvals as agent_approvals',
-      'agent.display_name',
-      'agent.username',
-      'owner.suspended_at as owner_suspended_at',
-    ]) as unknown as Joined
+    .select(CURRENT_AGENT) as unknown as Joined
 }
 
 /** An approval by its id. */

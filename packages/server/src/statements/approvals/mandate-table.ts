@@ -1,18 +1,12 @@
 import type { SelectQueryBuilder } from 'kysely'
 import type { Db, Tables, Tx } from '../../database/database.ts'
 import type { MandateRow } from '../../database/schema/approval-rows.ts'
+import { CURRENT_AGENT, type CurrentAgent } from './approval-table.ts'
 
 /** A mandate with what decides whether it still counts. */
-export interface CurrentMandate extends MandateRow {
-  readonly agent_status: string
+export interface CurrentMandate extends MandateRow, CurrentAgent {
   readonly agent_status_at: number
-  readonly agent_owner: number
   readonly agent_owner_at: number | null
-  readonly agent_key: number
-  readonly agent_approvals: 0 | 1
-  readonly display_name: string | null
-  readonly username: string | null
-  readonly owner_suspended_at: number | null
 }
 
 type Joined = SelectQueryBuilder<
@@ -27,16 +21,10 @@ function current(db: Db): Joined {
     .innerJoin('agents as agent', 'agent.tail', 'mandate.tail')
     .innerJoin('owners as owner', 'owner.id', 'mandate.owner_id')
     .selectAll('mandate')
+    .select(CURRENT_AGENT)
     .select([
-      'agent.status as agent_status',
       'agent.status_changed_at as agent_status_at',
-      'agent.owner_id as agent_owner',
       'agent.owner_changed_at as agent_owner_at',
-      'agent.key_sequence as agent_key',
-      'agent.approvals as agent_approvals',
-      'agent.display_name',
-      'agent.username',
-      'owner.suspended_at as owner_suspended_at',
     ]) as unknown as Joined
 }
 

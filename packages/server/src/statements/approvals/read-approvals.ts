@@ -69,7 +69,7 @@ export interface ReadApprovalDeps extends Pick<CoreDeps, 'db' | 'site' | 'now'> 
 }
 
 /**
- * The state of an approval for whoever knows its id, with its token while sites accept it.
+ * The state of an approval for a client that knows its id, with its token while sites accept it.
  * @throws CodedError NOT_FOUND, UNAVAILABLE; StorageFailure
  */
 export async function readProgress(

@@ -182,7 +182,7 @@ test('nobody is mailed because of a contact', async () => {
   assert.equal(rows.length, 0)
 })
 
-test('each request is reported once, by whoever comes first', async () => {
+test('each request is reported once: the first report counts', async () => {
   const agent = await newAgent(service)
   const evidence = [await evidenceBy(service, agent)]
   const same = reportBody(agent.did, evidence)

@@ -78,7 +78,7 @@ test('every schema in /openapi.json is a valid JSON Schema, and every path param
   }
 })
 
-/** They change at any time, and only whoever began them reads them. */
+/** They change at any time, and only the client that began them reads them. */
 const OF_ASKERS = ['/api/v1/approvals/{id}', '/api/v1/reports/{id}']
 
 test('every operation has a response for each status of its codes, and every cacheable one 304', async (t) => {

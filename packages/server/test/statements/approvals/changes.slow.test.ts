@@ -242,7 +242,7 @@ suite('what another node has changed while a decision waits', () => {
       const world = await newApprovalWorld(service)
       const { id } = await asked(world)
       const response = await assertionFor(world, id)
-      // Whoever has none could not approve anyway.
+      // A person without one could not approve anyway.
       await givePasskey(service, world.owner.ownerId, Date.now() - 80 * 3_600_000)
       const approving = await meanwhile(change(world), () =>
         world.owner.post(`${APPROVALS}/${id}/approve`, { response }),
