@@ -32,10 +32,13 @@ export const OWNER_RESOURCES: readonly ApiResource[] = [
       'endOwnDelegationGroup',
       'agentHistory',
       'agentLogOpenings',
-      'agentReports',
-      'answerReport',
-      'reportEvidence',
     ],
+  },
+  {
+    name: 'own-reports',
+    title: 'Reports about your agents',
+    tag: 'owner',
+    operations: ['agentReports', 'answerReport', 'reportEvidence'],
   },
   {
     name: 'organisations',

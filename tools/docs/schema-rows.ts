@@ -24,8 +24,11 @@ export function rowOf(name: string, schema: Schema, optional: boolean): SchemaRo
 function membersOf(given: Schema, path: string): SchemaRow[] {
   const schema = withAlternatives(given)
   if (schema.items !== undefined) return membersOf(schema.items, `${path}[]`)
-  const { properties = {}, required = [] } = schema
-  return Object.entries(properties).flatMap(([name, member]) => {
+  const { properties = {}, required = [], additionalProperties: others } = schema
+  const members = Object.entries(properties)
+  // Members with names that the client chooses.
+  if (typeof others === 'object') members.push(['*', others])
+  return members.flatMap(([name, member]) => {
     const here = path === '' ? name : `${path}.${name}`
     return [rowOf(here, member, !required.includes(name)), ...membersOf(member, here)]
   })

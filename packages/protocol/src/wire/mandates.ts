@@ -23,23 +23,26 @@ const pointer = () => Type.String({ maxLength: 400, description: 'a JSON Pointer
 
 const rule = () =>
   Type.Unsafe<MandateRule>(
-    Type.Union([
-      Type.Literal('any'),
-      Type.Object(
-        {
-          equals: Type.String({
-            maxLength: 30_000,
-            description:
-              'the value as the page of an approval shows it, such as "EUR" with its quotation marks',
-          }),
-        },
-        { title: 'EqualValue', additionalProperties: false },
-      ),
-      Type.Object(
-        { atMost: amount('the highest amount') },
-        { title: 'HighestAmount', additionalProperties: false },
-      ),
-    ]),
+    Type.Union(
+      [
+        Type.Literal('any'),
+        Type.Object(
+          {
+            equals: Type.String({
+              maxLength: 30_000,
+              description:
+                'the value as the page of an approval shows it, such as "EUR" with its quotation marks',
+            }),
+          },
+          { title: 'EqualValue', additionalProperties: false },
+        ),
+        Type.Object(
+          { atMost: amount('the highest amount') },
+          { title: 'HighestAmount', additionalProperties: false },
+        ),
+      ],
+      { description: 'the text any, or an object with equals or atMost' },
+    ),
   )
 
 const terms = () => ({

@@ -72,7 +72,7 @@ test('every link within the documentation resolves, including its heading', asyn
       if (id) assert.ok(target.includes(`id="${id}"`), `${path}: ${to}${fragment}`)
     }
     // No link may point to a file that only the repository has.
-    assert.doesNotMatch(main, /href="(?!https?:|\/|#)/, path)
+    assert.doesNotMatch(main, /href="(?!https?:|\/|#|data:image\/)/, path)
   }
   assert.ok(followed > 200)
 })
