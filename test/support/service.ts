@@ -28,7 +28,12 @@ import { copyTemplate } from './sqlite-template.ts'
 export { type CommandResult, run }
 
 export const ROOT = join(import.meta.dirname, '../..')
-export const COUNTERSIGND = join(ROOT, 'packages/server/bin/countersignd.mjs')
+/** As it is built before a run of all tests. One file run alone takes the sources, which may be newer. */
+export const COUNTERSIGND = join(
+  ROOT,
+  'packages/server',
+  process.env.TEST_TIER === undefined ? 'src/main.ts' : 'bin/countersignd.mjs',
+)
 
 export type Env = Readonly<Record<string, string>>
 

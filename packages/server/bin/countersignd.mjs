@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { existsSync } from 'node:fs'
 import module from 'node:module'
 import { join } from 'node:path'
 
@@ -16,4 +17,6 @@ process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, '../.compile-cache'
 module.enableCompileCache(process.env.NODE_COMPILE_CACHE)
 // The service releases it once its modules are loaded. Other commands would not.
 if (process.argv[2] === 'serve') (await import('../src/base/new-space.ts')).holdNewSpace()
-await import('../src/main.ts')
+// The sources are 1,700 modules with their dependencies, and start in twice the time.
+const built = new URL('../dist/program/main.js', import.meta.url)
+await import(existsSync(built) ? built.href : '../src/main.ts')

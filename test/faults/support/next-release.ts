@@ -34,11 +34,12 @@ export function nextRelease(t: Cleanup): string {
   for (const part of ['bin', 'src', 'package.json']) {
     cpSync(join(ROOT, SERVER, part), join(server, part), { recursive: true })
   }
-  mkdirSync(join(root, 'packages/dashboard'))
+  for (const dir of [`${SERVER}/dist`, 'packages/dashboard']) mkdirSync(join(root, dir))
   for (const part of [
     'node_modules',
     `${SERVER}/node_modules`,
-    `${SERVER}/dist`,
+    // Not dist/program: the copy runs its own sources.
+    ...['docs', 'packages', 'pages'].map((each) => `${SERVER}/dist/${each}`),
     'packages/dashboard/dist',
   ]) {
     symlinkSync(join(ROOT, part), join(root, part))

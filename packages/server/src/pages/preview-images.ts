@@ -1,3 +1,4 @@
+import { extname, join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import type { ConcurrencyLimiter } from '../http/limits/concurrency-limiter.ts'
 import type { Pages } from './load-pages.ts'
@@ -73,10 +74,13 @@ export class PreviewImages {
   }
 
   #start(): Worker {
-    const worker = new Worker(new URL('./preview-worker.ts', import.meta.url), {
-      workerData: this.#pages.dir,
-      resourceLimits: RESOURCE_LIMITS,
-    })
+    const worker = new Worker(
+      join(import.meta.dirname, `preview-worker${extname(import.meta.filename)}`),
+      {
+        workerData: this.#pages.dir,
+        resourceLimits: RESOURCE_LIMITS,
+      },
+    )
     worker.unref()
     worker.on('message', (result: PreviewResult) => {
       const waiting = this.#waiting.get(result.id)

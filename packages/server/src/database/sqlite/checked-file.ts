@@ -1,4 +1,5 @@
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { extname, join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { DamagedFileError } from './sqlite-damage.ts'
 
@@ -52,9 +53,12 @@ export class CheckedFile {
    * @throws DamagedFileError; Error if it cannot be checked
    */
   async checkInThread(stopping: AbortSignal): Promise<boolean> {
-    const thread = new Worker(new URL('./check-thread.ts', import.meta.url), {
-      workerData: this.#file,
-    })
+    const thread = new Worker(
+      join(import.meta.dirname, `check-thread${extname(import.meta.filename)}`),
+      {
+        workerData: this.#file,
+      },
+    )
     const end = () => void thread.terminate()
     stopping.addEventListener('abort', end)
     const { promise, resolve, reject } = Promise.withResolvers<ThreadResult>()

@@ -1,5 +1,5 @@
 import cluster from 'node:cluster'
-import { join } from 'node:path'
+import { extname, join } from 'node:path'
 import type { Logger } from 'pino'
 import type { RunningProvider, StartProvider } from '../../accounts/providers/development/index.ts'
 import { type FromWorker, HEARTBEAT_MS } from './ipc-messages.ts'
@@ -10,7 +10,7 @@ import { WorkerSlot } from './worker-slot.ts'
 /** A worker without a heartbeat for so long is considered hung, killed and replaced. */
 const HEARTBEAT_TIMEOUT_MS = 10_000
 
-const WORKER_PROGRAM = join(import.meta.dirname, 'worker-main.ts')
+const WORKER_PROGRAM = join(import.meta.dirname, `worker-main${extname(import.meta.filename)}`)
 
 /** All workers of a service: starts, supervises and stops them, and handles their requests. */
 export class WorkerPool {
