@@ -102,8 +102,8 @@ const result: Approvals = await inTurns(
   {
     signature: verifying(false),
     signatureAndApproval: verifying(true),
-    request: admitting(false),
-    approvedRequest: admitting(true),
+    request: { ...admitting(false), together: true },
+    approvedRequest: { ...admitting(true), together: true },
   },
   turns,
 )

@@ -3,9 +3,7 @@ import { gateway as forExpress } from '@countersign/gateway/express'
 import { gateway as forFastify } from '@countersign/gateway/fastify'
 import express from 'express'
 import fastify from 'fastify'
-import sodium from 'sodium-native'
 import { HOST } from './http-exchange.ts'
-import { keyPairOf } from './keys.ts'
 
 /** A site, optionally with a gateway in front of it. */
 export interface GatewaySiteTask {
@@ -17,7 +15,7 @@ export interface GatewaySiteTask {
     /** Requires signed requests of the agents of this issuer; null: takes the header's word. */
     readonly issuer: string | null
   } | null
-  /** Without a gateway: what verifies one signature for each request, and nothing else is done; null: nothing does. */
+  /** What verifies: with a gateway, signed requests; without, one signature for each request, and nothing else is done; null: nothing does. */
   readonly verifier: 'libsodium' | 'node:crypto' | null
 }
 
@@ -36,7 +34,10 @@ const options = gateway && {
 const ANSWER = { hello: 'agent' }
 /** As long as a signature base is. */
 const MESSAGE = Buffer.alloc(400, 97)
-const verifyOnce = verifier === null ? null : { libsodium, 'node:crypto': nodeCrypto }[verifier]()
+const verifyOnce =
+  verifier === null || gateway !== null
+    ? null
+    : await { libsodium, 'node:crypto': nodeCrypto }[verifier]()
 
 if (framework === 'express') {
   const app = express()
@@ -63,7 +64,9 @@ if (framework === 'express') {
 }
 
 /** Each verifies the same signature again and again. */
-function libsodium(): () => void {
+async function libsodium(): Promise<() => void> {
+  const { default: sodium } = await import('sodium-native')
+  const { keyPairOf } = await import('./keys.ts')
   const { publicKey, secretKey } = keyPairOf('gateway site')
   const signature = Buffer.alloc(sodium.crypto_sign_BYTES)
   sodium.crypto_sign_detached(signature, MESSAGE, secretKey)

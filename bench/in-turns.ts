@@ -5,6 +5,8 @@ interface Work {
   /** Makes what the next runs take, outside the time that is measured. */
   readonly prepare?: (runs: number) => void | Promise<void>
   readonly run: () => unknown
+  /** Whether the runs of a turn begin together, as requests that a server reads at once. Default: one after another. */
+  readonly together?: boolean
 }
 
 /** So few that what was prepared is still in the caches of the processor, as what a server has just received. */
@@ -24,10 +26,11 @@ export async function inTurns<Name extends string>(
   const times = new Map(names.map((name) => [name, [] as number[]]))
   for (let turn = -turns * WARM_UP_SHARE; turn < turns; turn += 1) {
     for (const name of names) {
-      const { prepare, run } = works[name]
+      const { prepare, run, together = false } = works[name]
       await prepare?.(RUNS)
       const started = process.cpuUsage()
-      for (let i = 0; i < RUNS; i += 1) await run()
+      if (together) await Promise.all(Array.from({ length: RUNS }, run))
+      else for (let i = 0; i < RUNS; i += 1) await run()
       const { user, system } = process.cpuUsage(started)
       if (turn >= 0) times.get(name)?.push((user + system) / RUNS)
     }

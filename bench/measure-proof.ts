@@ -72,14 +72,15 @@ async function measureOne(
   service: Service,
 ): Promise<Measurement> {
   const url = `http://${HOST}:${service.port}`
-  const { site, signed } = scenario
+  const { site, signed, sodium } = scenario
   const agents = realAgents(seed, AGENTS)
   const servers: [System, ServerProcess][] = []
   if (site === 'command') {
     servers.push(['countersign', await startCommand(bench, url, signed)])
   } else {
     const gateway = { service: url, cacheSeconds: CACHE_SECONDS, issuer: BASE_URL }
-    const guarded = await startSite(bench, { framework: site, gateway, verifier: null }, [])
+    const verifier = sodium ? 'libsodium' : 'node:crypto'
+    const guarded = await startSite(bench, { framework: site, gateway, verifier }, [])
     await untilRefusing(guarded.port)
     servers.push(['countersign', guarded])
     const started: HttpRequest[] = [{ method: 'GET', path: '/' }]

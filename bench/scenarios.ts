@@ -67,6 +67,8 @@ export interface ProofScenario extends ScenarioBase {
   readonly site: 'express' | 'fastify' | 'command'
   /** Whether requests are signed, or only name the agent. */
   readonly signed: boolean
+  /** Whether the package sodium-native is there for the gateway. */
+  readonly sodium: boolean
 }
 
 /** Certificates of all agents in turn: a GET of the path `before` + tail + `after`. The ceiling makes one Ed25519 signature for each response. */
@@ -219,20 +221,39 @@ export const SCENARIOS = {
     title: 'signed requests, gateway in Express',
     site: 'express',
     signed: true,
+    sodium: false,
     aims: [{ of: 'naive', atLeast: 0.5 }],
+  },
+  'proof-express-sodium': {
+    kind: 'proof',
+    title: '… with sodium-native',
+    site: 'express',
+    signed: true,
+    sodium: true,
+    aims: [{ of: 'ceiling', atLeast: 0.5 }],
   },
   'proof-fastify': {
     kind: 'proof',
     title: 'signed requests, gateway in Fastify',
     site: 'fastify',
     signed: true,
+    sodium: false,
     aims: [{ of: 'naive', atLeast: 0.6 }],
+  },
+  'proof-fastify-sodium': {
+    kind: 'proof',
+    title: '… with sodium-native',
+    site: 'fastify',
+    signed: true,
+    sodium: true,
+    aims: [{ of: 'ceiling', atLeast: 0.6 }],
   },
   'proof-command': {
     kind: 'proof',
     title: 'signed requests, countersign-gateway',
     site: 'command',
     signed: true,
+    sodium: true,
     aims: [],
   },
   'proof-command-unsigned': {
@@ -240,6 +261,7 @@ export const SCENARIOS = {
     title: 'the same, unsigned',
     site: 'command',
     signed: false,
+    sodium: true,
     aims: [],
   },
 } as const satisfies Record<string, Scenario>

@@ -28,7 +28,8 @@ const ROOT = join(import.meta.dirname, '../..')
 const MOST_PROCESSES = 4
 /** A file system in memory, on Linux. In some containers it is too small. */
 const MEMORY = '/dev/shm'
-const LEAST_MEMORY = 2 * 1024 ** 3
+/** That has to be free, in bytes. */
+const LEAST_MEMORY = { quick: 2 * 1024 ** 3, all: 8 * 1024 ** 3 }
 /** Tests wait for child processes and sockets much of the time: one process more than there are cores keeps these busy. */
 const PROCESSES = Math.min(availableParallelism() + 1, MOST_PROCESSES)
 
@@ -47,8 +48,8 @@ async function run(tier: Tier, options: readonly string[]): Promise<boolean> {
     console.error('No test file matches.')
     return false
   }
-  if (tier === 'quick') keepDataInMemory()
-  else preparePrograms()
+  if (tier !== 'nightly') keepDataInMemory(LEAST_MEMORY[tier])
+  if (tier !== 'quick') preparePrograms()
   let server: PostgresServer | null = null
   try {
     const isWhole = options.length === 0
@@ -72,11 +73,11 @@ function wantedJobs(tier: Tier, options: readonly string[]): Job[] {
   return planJobs(tier, isWanted).filter(({ database }) => (only ?? database) === database)
 }
 
-/** What tests store is gone after them: waiting for a disk is a third of their time. The other tiers do wait. */
-function keepDataInMemory(): void {
+/** What tests store is gone after them: waiting for a disk is a third of their time. Nightly tests do wait. */
+function keepDataInMemory(least: number): void {
   if (!existsSync(MEMORY)) return
   const { bavail, bsize } = statfsSync(MEMORY)
-  if (bavail * bsize < LEAST_MEMORY) return
+  if (bavail * bsize < least) return
   const dir = mkdtempSync(join(MEMORY, 'countersign-'))
   // PostgreSQL runs as a user of its own.
   chmodSync(dir, 0o755)

@@ -18,6 +18,10 @@ interface NodeModules {
       onResponse: (response: AsyncIterable<Uint8Array> & { readonly statusCode?: number }) => void,
     ): { once(event: 'error', listener: (error: Error) => void): unknown; end(): void }
   }
+  readonly 'node:module': {
+    createRequire(from: string): (name: 'sodium-native') => Sodium
+  }
+  readonly 'node:timers': { setImmediate(work: () => void): unknown }
   readonly 'node:worker_threads': { readonly isMainThread: boolean }
   readonly 'node:tls': { connect(options: object): TlsSocket }
 }
@@ -25,6 +29,15 @@ interface NodeModules {
 /** A `KeyObject` of node:crypto. */
 interface NodeKeyObject {
   export(options: object): Uint8Array
+}
+
+/** The part of the package sodium-native that is used here. */
+interface Sodium {
+  crypto_sign_verify_detached(
+    signature: Uint8Array,
+    message: Uint8Array,
+    publicKey: Uint8Array,
+  ): boolean
 }
 
 /** A `TLSSocket` of node:tls. */

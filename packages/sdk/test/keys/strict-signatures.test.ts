@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { run } from '../../../../test/support/run.ts'
 import { readCases } from '../../../../test/support/vector-files.ts'
 import { newKey } from '../../src/keys/keys.ts'
-import { firstOf, nodeEd25519, webEd25519 } from '../../src/keys/platform-ed25519.ts'
+import { firstOf, nodeEd25519, sodiumEd25519, webEd25519 } from '../../src/keys/platform-ed25519.ts'
 import { portableEd25519 } from '../../src/keys/portable-ed25519.ts'
 import { isSignedChallenge } from '../../src/keys/signed-challenge.ts'
 import type { Ed25519 } from '../../src/keys/signer.ts'
@@ -17,6 +18,7 @@ interface SignatureCase {
 const hex = (text: string) => Buffer.from(text, 'hex')
 
 const IMPLEMENTATIONS: Readonly<Record<string, Ed25519 | null>> = {
+  'sodium-native': sodiumEd25519(),
   'node:crypto': nodeEd25519(),
   WebCrypto: webEd25519,
   JavaScript: portableEd25519,
@@ -47,6 +49,43 @@ test('a platform that has no Ed25519, or one that decides otherwise, is passed o
   assert.equal(await firstOf([node, webEd25519]), node)
   assert.equal(await firstOf([null, failing, lenient, strict, webEd25519]), webEd25519)
   assert.equal(await firstOf([failing, lenient]), portableEd25519)
+})
+
+for (const [name, ed25519] of Object.entries({
+  'sodium-native': sodiumEd25519(),
+  'node:crypto': nodeEd25519(),
+})) {
+  test(`of many signatures that ${name} verifies together, each has its own verdict`, async () => {
+    assert.ok(ed25519)
+    const key = await newKey()
+    const verify = await ed25519.verifierOf(key.publicKey)
+    const messages = Array.from({ length: 200 }, (_, i) => Buffer.from(`message ${i}`))
+    const signatures = await Promise.all(messages.map((each) => key.sign(each)))
+    const verdicts = messages.map((each, i) => {
+      if (i === 100) return verify(null as never, signatures[i] as Uint8Array)
+      const other = i % 3 === 0 ? 1 : 0
+      return verify(each, signatures[(i + other) % 200] as Uint8Array)
+    })
+    for (const [i, each] of (await Promise.allSettled(verdicts)).entries()) {
+      if (i === 100) assert.equal(each.status, 'rejected', 'this one alone')
+      else assert.deepEqual(each, { status: 'fulfilled', value: i % 3 !== 0 })
+    }
+  })
+}
+
+test('libsodium verifies where sodium-native can be loaded, else node:crypto', async () => {
+  const file = import.meta.resolve('../../src/keys/platform-ed25519.ts')
+  const program = `import { nodeEd25519, platformEd25519, sodiumEd25519 } from ${JSON.stringify(file)}
+    const codeOf = (ed25519) => String(ed25519?.verifierOf)
+    const chosen = codeOf(await platformEd25519())
+    console.log(chosen === codeOf(sodiumEd25519()), chosen === codeOf(nodeEd25519()))`
+  for (const [flags, printed] of [
+    [[], 'true false\n'],
+    [['--no-addons'], 'false true\n'],
+  ] as const) {
+    const args = [...flags, '--input-type=module', '--eval', program]
+    assert.equal((await run(process.execPath, args)).stdout, printed)
+  }
 })
 
 test('a verifier knows keys by their bytes, and as many as it may', async () => {

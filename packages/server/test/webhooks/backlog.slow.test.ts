@@ -17,12 +17,12 @@ import { DueDeliveries } from '../../src/webhooks/due-deliveries.ts'
 import { createEndpoint } from '../../src/webhooks/manage-endpoints.ts'
 import { startReceiver } from './support/receiver.ts'
 
-const BACKLOG = 10_000
+const BACKLOG = process.env.TEST_TIER === 'nightly' ? 10_000 : 2_000
 const BATCH = 500
 /** About ten times as long as on a machine that does nothing else. */
 const DEADLINE_MS = 900_000
 
-test('10,000 events reach a receiver that was down, each once and in order', async (t) => {
+test('a backlog reaches a receiver that was down, each event once and in order', async (t) => {
   const start = Date.now()
   let ahead = 0
   const now = () => start + ahead

@@ -124,7 +124,11 @@ test('of 300 concurrent wrong claims from one address ten are answered; the othe
     await goOn()
     const answers = (await all).flat()
     const limited = answers.filter(({ status }) => status === 429)
-    assert.equal(limited.length, 290, JSON.stringify(statuses(answers)))
+    // On a busy machine, load shedding refuses some before they are counted.
+    const shed = answers.filter(({ status }) => status === 503)
+    assert.equal(limited.length + shed.length, 290, JSON.stringify(statuses(answers)))
+    assert.ok(limited.length > 0)
+    assert.equal(shed.length, await countShed(service))
     for (const answer of limited) assertLimited(answer, 'failed-claims')
     const wrong = ['not_found', 'invalid_signature'].map((outcome) =>
       figure(service, `countersign_claims_total{outcome="${outcome}"}`),
