@@ -80,17 +80,20 @@ interface CountingSocket extends Socket {
  * (RFC 9112 section 9.3.2 allows that). Node dispatches all requests that arrived together, hundreds of them, before it can pause,
  * and every answer to a client that does not read would wait in memory.
  */
-export function isOneTooMany(request: IncomingMessage, response: ServerResponse): boolean {
-  const socket: CountingSocket = request.socket
+export function isOneTooMany({ socket }: IncomingMessage): boolean {
   if (socket.destroyed) return true
-  const count = (socket[UNANSWERED] ?? 0) + 1
-  if (count > MAX_UNANSWERED) {
-    socket.destroy()
-    return true
-  }
-  socket[UNANSWERED] = count
+  if (((socket as CountingSocket)[UNANSWERED] ?? 0) < MAX_UNANSWERED) return false
+  socket.destroy()
+  return true
+}
+
+/** Counts a request as one without an answer, until the kernel has taken all of it. */
+export function countUnanswered(request: IncomingMessage, response: ServerResponse): void {
+  const socket: CountingSocket = request.socket
+  // The usual case: answered at once, and nothing of it waits.
+  if (response.writableFinished) return
+  socket[UNANSWERED] = (socket[UNANSWERED] ?? 0) + 1
   response.on('finish', countAnswer)
-  return false
 }
 
 function countAnswer(this: ServerResponse): void {

@@ -2,7 +2,7 @@ import { type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { ErrorCode } from '@countersign/protocol'
-import { isOneTooMany } from './connection-limit.ts'
+import { countUnanswered, isOneTooMany } from './connection-limit.ts'
 import { errorResponse } from './error-handler.ts'
 import { responseDuringChunks, unknownCoding } from './framing.ts'
 import { newRequestId } from './request-id.ts'
@@ -24,12 +24,13 @@ export function answerUnrouted(server: Server): void {
     reject(socket, 'This server is not a proxy. CONNECT is refused.'),
   )
   server.on('checkExpectation', (request, response) => {
-    if (isOneTooMany(request, response)) return
+    if (isOneTooMany(request)) return
     const { status, body } = errorText(
       'VALIDATION_ERROR',
       'The only supported expectation is 100-continue.',
     )
     response.writeHead(status, { ...HEADERS, connection: 'close' }).end(body)
+    countUnanswered(request, response)
   })
 }
 

@@ -126,7 +126,8 @@ const ROUTER_ONLY_HEADERS = new Map([
 function isPlain(rawHeaders: readonly string[]): boolean {
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = rawHeaders[i] as string
-    if (ROUTER_ONLY_HEADERS.get(name.length) === name.toLowerCase()) return false
+    const handled = ROUTER_ONLY_HEADERS.get(name.length)
+    if (handled !== undefined && handled === name.toLowerCase()) return false
   }
   const hosts = hostsIn(rawHeaders)
   return hosts.length === 1 && isHost(hosts[0] as string)

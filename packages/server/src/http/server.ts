@@ -10,7 +10,7 @@ import {
 import type { Logger } from 'pino'
 import { beginRequest } from '../base/loop-turn.ts'
 import { compileSerializerLazily, compileValidatorLazily } from './compile-schemas.ts'
-import { isOneTooMany } from './connection-limit.ts'
+import { countUnanswered, isOneTooMany } from './connection-limit.ts'
 import { endIfFaulty, isAfterEnd } from './framing.ts'
 import { answerUnrouted } from './parser-errors.ts'
 import { newRequestId } from './request-id.ts'
@@ -50,9 +50,11 @@ export function bareApp(deps: BareAppDeps) {
     serverFactory: (handler) => {
       const create = () => {
         const server = createServer(SERVER_OPTIONS, (request, response) => {
-          if (isOneTooMany(request, response)) return
+          if (isOneTooMany(request)) return
           beginRequest()
-          if (isAfterEnd(request) || aheadOfRouter(request, response)) return
+          const isAnswered = isAfterEnd(request) || aheadOfRouter(request, response)
+          countUnanswered(request, response)
+          if (isAnswered) return
           endIfFaulty(request, response)
           handler(request, response)
         })

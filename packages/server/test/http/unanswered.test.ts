@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { test } from 'node:test'
 import { sendRaw } from '../../../../test/support/raw-http.ts'
-import { startTestService } from '../../../../test/support/service.ts'
+import { claimAgent, startTestService } from '../../../../test/support/service.ts'
 import { until } from '../../../../test/support/until.ts'
 import { Listeners } from '../../src/http/listeners.ts'
 import { RenderedCache } from '../../src/http/rendered.ts'
@@ -30,6 +30,29 @@ test('16 requests at once are answered on a connection, again and again; the 17t
     assert.ok(answers.length < 17, `${answers.length}`)
   }
   assert.equal((await fetch(`${service.url}/healthz`)).status, 200)
+})
+
+test('lookups without end of a client that reads nothing end its connection, before their answers fill the memory', async (t) => {
+  const service = await startTestService(t)
+  const did = await claimAgent(service, await service.operator.addVerifiedOwner())
+  const socket = connect({ host: '127.0.0.1', port: Number(service.env.PORT) })
+  await once(socket, 'connect')
+  socket.pause()
+  let isClosed = false
+  socket.on('error', () => undefined).on('close', () => (isClosed = true))
+  const lookups = `GET /api/v1/agent/${did} HTTP/1.1\r\nHost: x\r\n\r\n`.repeat(100)
+  // The kernel takes some megabytes of answers before the first waits here.
+  await until(
+    async () => {
+      if (!isClosed && socket.writableLength === 0) socket.write(lookups)
+      return isClosed
+    },
+    // Before a client that reads nothing is cut off.
+    20_000,
+    1,
+  )
+  assert.ok(socket.bytesWritten < 50_000_000, `${socket.bytesWritten}`)
+  assert.equal((await fetch(`${service.url}/api/v1/agent/${did}`)).status, 200)
 })
 
 test('a client that reads nothing for 30 seconds is cut off; one that reads a little, or for which nothing waits, is not', async (t) => {
