@@ -17,6 +17,7 @@ const ALL_METHODS = METHODS.filter((method) => method !== 'CONNECT')
 /** A URL pattern of the service with its methods. */
 interface Address {
   readonly pattern: string
+  /** As they are, or `:` for one with a parameter, and `*` for a wildcard. */
   readonly segments: readonly string[]
   readonly methods: readonly string[]
   /** Whether pages of any origin may read its responses. */
@@ -51,7 +52,7 @@ export class MethodGuard {
   finish(app: FastifyInstance): void {
     this.#addresses = [...this.#methods].map(([pattern, methods]) => ({
       pattern,
-      segments: pattern.split('/'),
+      segments: pattern.split('/').map(formOf),
       methods: [...methods].sort(),
       anyOrigin: this.#anyOrigin.has(pattern),
     }))
@@ -89,7 +90,9 @@ function routerOf(addresses: readonly Address[]) {
 
 /** For each address, the methods it does not support but an overlapping pattern does. */
 function shadowedMethods(addresses: readonly Address[]): Map<Address, string[]> {
-  const variable = addresses.filter(({ segments }) => segments.some(isVariable))
+  const variable = addresses.filter(({ segments }) =>
+    segments.some((each) => each === ':' || each === '*'),
+  )
   const overlapping = addresses.map((address) => {
     const others = variable.filter(({ segments }) => overlap(segments, address.segments))
     return [address, others] as const
@@ -123,18 +126,18 @@ function reject(address: Address, request: FastifyRequest, reply: FastifyReply):
   return new CodedError('METHOD_NOT_ALLOWED', `This URL supports ${allow}.`)
 }
 
-/** Whether a segment is a parameter or wildcard: `:agent`, `*`. */
-function isVariable(segment: string): boolean {
-  return segment.includes(':') || segment.includes('*')
+function formOf(segment: string): string {
+  if (segment.includes('*')) return '*'
+  return segment.includes(':') ? ':' : segment
 }
 
-/** Whether some URL matches both patterns. May return true for patterns that do not overlap. */
+/** Whether some URL matches both patterns. May return true for patterns that do not overlap. Runs for each pair at the start. */
 function overlap(some: readonly string[], others: readonly string[]): boolean {
-  for (const [i, one] of some.entries()) {
-    const other = others[i]
-    if (one.includes('*') || other?.includes('*')) return true
+  for (let i = 0; i < some.length; i += 1) {
+    const [one, other] = [some[i], others[i]]
+    if (one === '*' || other === '*') return true
     if (other === undefined) return false
-    if (one !== other && !isVariable(one) && !isVariable(other)) return false
+    if (one !== other && one !== ':' && other !== ':') return false
   }
   return some.length === others.length || others[some.length] === '*'
 }

@@ -47,7 +47,6 @@ export async function servePages(
     await app.register(fastifyStatic, {
       root: join(pages.dir, 'assets'),
       prefix: '/assets/',
-      wildcard: false,
       decorateReply: false,
       preCompressed: true,
       immutable: true,

@@ -3,12 +3,9 @@ import { join } from 'node:path'
 import { CodedError } from '@countersign/protocol'
 import fastifyStatic from '@fastify/static'
 import { type Providers, pagePoliciesOf } from '../../accounts/providers/providers.ts'
-import { NOT_FOUND_MESSAGE } from '../../http/error-handler.ts'
 import { pageHeaders } from '../../http/page-headers.ts'
 import type { App } from '../../http/server.ts'
 import { escapeHtml } from '../docs/deployment-names.ts'
-
-const ASSETS = '/dashboard/assets/'
 
 export interface DashboardDeps {
   readonly baseUrl: string
@@ -42,8 +39,7 @@ export async function serveDashboard(
   if (html !== null) {
     await app.register(fastifyStatic, {
       root: join(dir, 'assets'),
-      prefix: ASSETS,
-      wildcard: false,
+      prefix: '/dashboard/assets/',
       decorateReply: false,
       preCompressed: true,
       immutable: true,
@@ -53,8 +49,6 @@ export async function serveDashboard(
   }
   for (const url of ['/dashboard', '/dashboard/*']) {
     app.get(url, { schema: { hide: true } }, async (request, reply) => {
-      // An asset of an older build: respond 404 instead of with the app's HTML.
-      if (request.url.startsWith(ASSETS)) throw new CodedError('NOT_FOUND', NOT_FOUND_MESSAGE)
       if (html === null)
         throw new CodedError('UNAVAILABLE', 'The dashboard is not built: npm run build')
       return reply
