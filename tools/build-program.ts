@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { build } from 'vite'
 
@@ -9,8 +10,28 @@ const PROGRAMS = {
   'preview-worker': 'src/pages/preview-worker.ts',
 }
 
-/** Packages with native code or files of their own, and those that are loaded on demand and take many files. */
-const EXTERNAL = ['@fontsource/inter', 'oidc-provider', 'pg', 'satori', 'sharp', 'sodium-native']
+/**
+ * Packages that a start loads. All others stay where they are, with their dependencies: they are loaded on demand, have native code or
+ * files of their own, or rely on side effects that a bundler does not see.
+ */
+const BUILT_IN: readonly string[] = [
+  '@fastify/ajv-compiler',
+  '@fastify/cookie',
+  '@fastify/fast-json-stringify-compiler',
+  '@fastify/static',
+  '@fastify/type-provider-typebox',
+  'commander',
+  'fastify',
+  'find-my-way',
+  'ipaddr.js',
+  'kysely',
+  'leven',
+  'negotiator',
+  'pino',
+  'prom-client',
+  'secure-json-parse',
+  'typebox',
+]
 
 /**
  * Puts the service into a few files: of 1,700 modules, finding and reading takes longer than all the rest of a start.
@@ -18,12 +39,16 @@ const EXTERNAL = ['@fontsource/inter', 'oidc-provider', 'pg', 'satori', 'sharp',
  *   find by a relative path, they find from there
  */
 export async function buildProgram(server: string): Promise<void> {
+  const { dependencies } = JSON.parse(readFileSync(join(server, 'package.json'), 'utf8'))
+  const external = Object.keys(dependencies).filter(
+    (name) => !BUILT_IN.includes(name) && !name.startsWith('@countersign/'),
+  )
   await build({
     configFile: false,
     root: server,
     publicDir: false,
     logLevel: 'error',
-    ssr: { noExternal: true, external: EXTERNAL, target: 'node' },
+    ssr: { noExternal: true, external, target: 'node' },
     build: {
       ssr: true,
       outDir: 'dist/program',
@@ -31,6 +56,8 @@ export async function buildProgram(server: string): Promise<void> {
       minify: false,
       target: 'node24',
       rolldownOptions: {
+        // Whatever a package says of its side effects.
+        treeshake: { moduleSideEffects: true },
         input: Object.fromEntries(
           Object.entries(PROGRAMS).map(([name, file]) => [name, join(server, file)]),
         ),

@@ -15,6 +15,9 @@ import { run } from './run.ts'
 /** Whether tests keep their data in PostgreSQL. */
 export const ON_POSTGRES = process.env.TEST_DATABASE === 'postgres'
 
+/** The advisory lock that every writer takes. */
+export const WRITER_LOCK = 0x6373676e
+
 /** For tests that are about SQLite's file. */
 export const SQLITE_ONLY = { skip: ON_POSTGRES && 'it is about the file of SQLite' }
 /** For tests that are about PostgreSQL; they start their own where the run has none. */

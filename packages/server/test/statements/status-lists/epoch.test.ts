@@ -12,7 +12,7 @@ import {
 import { certificateOf, decodeJws } from '../../../../../test/support/agent-certificates.ts'
 import { assertRefused } from '../../../../../test/support/answer.ts'
 import { ask } from '../../../../../test/support/ask.ts'
-import { SQLITE_ONLY } from '../../../../../test/support/postgres.ts'
+import { ON_POSTGRES, SQLITE_ONLY, WRITER_LOCK } from '../../../../../test/support/postgres.ts'
 import { withRaw } from '../../../../../test/support/raw-database.ts'
 import {
   claimAgent,
@@ -77,7 +77,9 @@ async function loseEverythingAfter(
   const { list, idx } = entry
   const tail = did.slice(-24)
   await withRaw(settings, (raw) =>
+    // The log must not take a place for what is deleted meanwhile.
     raw.exec(`begin;
+      ${ON_POSTGRES ? `select pg_advisory_xact_lock(${WRITER_LOCK});` : ''}
       update agents set status = 'active', pair_slot = 0, grade = 'C', version = seq where tail = '${tail}';
       update status_entries set value = 0, is_current = 1 where list = ${list} and idx = ${idx};
       delete from events where seq > ${seq};

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { type Answer, assertRefused } from '../../../../../../test/support/answer.ts'
 import { post } from '../../../../../../test/support/ask.ts'
 import { newKey } from '../../../../../../test/support/key.ts'
-import { ON_POSTGRES } from '../../../../../../test/support/postgres.ts'
+import { ON_POSTGRES, WRITER_LOCK } from '../../../../../../test/support/postgres.ts'
 import { openRaw } from '../../../../../../test/support/raw-database.ts'
 import {
   type Cleanup,
@@ -69,8 +69,6 @@ function itemsOf(header: string | null): Map<string, Map<string, number>> {
   )
 }
 
-/** The advisory lock that every writer in PostgreSQL takes. */
-const WRITER_LOCK = 0x6373676e
 const STALL = ON_POSTGRES ? `select pg_advisory_lock(${WRITER_LOCK})` : 'begin immediate'
 const GO_ON = ON_POSTGRES ? `select pg_advisory_unlock(${WRITER_LOCK})` : 'rollback'
 
