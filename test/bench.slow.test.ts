@@ -190,7 +190,9 @@ test('the bench measures signed requests beside sites that only verify, and the 
     ]),
     [
       ['proof-express', true, true],
+      ['proof-express-sodium', true, true],
       ['proof-fastify', true, true],
+      ['proof-fastify-sodium', true, true],
       ['proof-command', false, false],
       ['proof-command-unsigned', false, false],
     ],
