@@ -181,6 +181,7 @@ const CASES: Readonly<Record<string, { readonly fires: Series; readonly quiet: S
       [of('countersign_witness_answers_total', 'outcome="inconsistent"')]: growing(1),
     },
   },
+  CountersignAgentReported: one('countersign_report_alarms_total', growing(1), 3),
   CountersignOutOfFiles: {
     fires: { [of('process_open_fds')]: steady(900), [of('process_max_fds')]: steady(1024) },
     quiet: { [of('process_open_fds')]: steady(900), [of('process_max_fds')]: steady(65536) },
