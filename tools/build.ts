@@ -69,7 +69,8 @@ const DOCS = [
 
 const PROGRAM = [
   'package-lock.json',
-  'packages/{server,protocol,sdk,gateway}/{src,package.json}/**/*.{ts,tsx,json}',
+  'packages/{server,protocol,sdk,gateway}/package.json',
+  'packages/{server,protocol,sdk,gateway}/src/**/*.{ts,json}',
   'tools/build-program.ts',
 ]
 
