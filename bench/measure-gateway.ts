@@ -12,8 +12,15 @@ import { type Bench, type Service, type System, startCountersign } from './syste
 
 const ID_HEADER = 'ServiceID'
 const CACHE_SECONDS = 5
-/** Loads before the rounds: V8 compiles what a request takes for some 10,000 requests, and a site runs for days. */
-export const WARM_UPS = 3
+/** V8 compiles what a request takes for some 10,000 requests, and a site runs for days. */
+const WARM_UPS = 3
+
+/** Loads each target before the rounds, fewer times in a run of fewer rounds, whose ratios say little. */
+export async function warmUp(targets: readonly Target[], { rounds }: Options): Promise<void> {
+  for (let i = 0; i < Math.min(WARM_UPS, rounds); i += 1) {
+    for (const target of targets) await target.load()
+  }
+}
 
 /** Measures how much a gateway slows down the site behind it. */
 export async function measureGateway(
@@ -70,7 +77,7 @@ async function measureOne(
   // Without a gateway, the service would not use the shared core, so the site alone is no fair ceiling here.
   if (cached) await add('ceiling')
   if (options.before !== null) await add('before', options.before)
-  for (let i = 0; i < WARM_UPS; i += 1) for (const target of targets) await target.load()
+  await warmUp(targets, options)
   const measurement = await measureRounds(bench, scenario, targets, options.rounds)
   for (const site of sites) await site.stop()
   return measurement

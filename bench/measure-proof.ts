@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { HOST, type HttpRequest, sendRequest } from './http-exchange.ts'
 import { runScript } from './load.ts'
 import type { SignedLoadTask } from './load-signed.ts'
-import { startSite, WARM_UPS } from './measure-gateway.ts'
+import { startSite, warmUp } from './measure-gateway.ts'
 import type { Options } from './options.ts'
 import { freePort, type ServerProcess, startServer } from './process.ts'
 import { type Measurement, measureRounds, type Target } from './rounds.ts'
@@ -93,7 +93,7 @@ async function measureOne(
     const task = { port: server.port, agents, signed, proxied: site === 'command' ? SHOP : null }
     return targetOf(bench, options, system, server, task)
   })
-  for (let i = 0; i < WARM_UPS; i += 1) for (const target of targets) await target.load()
+  await warmUp(targets, options)
   const measurement = await measureRounds(bench, scenario, targets, options.rounds)
   for (const [, server] of servers) await server.stop()
   return measurement
