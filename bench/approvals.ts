@@ -1,3 +1,4 @@
+import './without-sodium.ts'
 import assert from 'node:assert/strict'
 import { createPublicKey, type KeyObject, verify } from 'node:crypto'
 import {

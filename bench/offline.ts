@@ -1,7 +1,7 @@
+import './without-sodium.ts'
 import { fork } from 'node:child_process'
 import { generateKeyPairSync, sign, verify as verifySignature } from 'node:crypto'
 import { once } from 'node:events'
-import module from 'node:module'
 import { fileURLToPath } from 'node:url'
 import { Agent, newKey, Registry, type Signer } from '@countersign/sdk'
 import { decide } from '../packages/gateway/src/decision/decide.ts'
@@ -19,11 +19,6 @@ import type { OfflineDecisions, OfflineTask } from './measure-offline.ts'
 import { timesOf } from './statistics.ts'
 
 // node offline.ts '{"revocations":…,"decisions":…}': what measure-offline.ts measures, in a process of its own. Prints `RESULT {…}`.
-
-// The gateway then finds no sodium-native, and verifies by node:crypto.
-module.createRequire = () => {
-  throw new Error('no package is loaded that way')
-}
 
 const SHOP = 'https://shop.example'
 const GATEWAYS = [1, 100]
