@@ -106,7 +106,7 @@ async function buildPublished(): Promise<void> {
   writeFileSync(join(dist, 'published.json'), `${IS_PUBLISHED}\n`)
 }
 
-/** The service in a few files, which start in half the time. */
+/** The service in a few files, which start in two thirds of the time. */
 async function buildService(): Promise<void> {
   const server = join(ROOT, 'packages/server')
   const stamp = join(server, 'dist/program/.made-of')

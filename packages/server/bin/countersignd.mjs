@@ -17,6 +17,6 @@ process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, '../.compile-cache'
 module.enableCompileCache(process.env.NODE_COMPILE_CACHE)
 // The service releases it once its modules are loaded. Other commands would not.
 if (process.argv[2] === 'serve') (await import('../src/base/new-space.ts')).holdNewSpace()
-// The sources are 1,700 modules with their dependencies, and start in twice the time.
+// The sources are 1,700 modules with their dependencies, and take much longer to start.
 const built = new URL('../dist/program/main.js', import.meta.url)
 await import(existsSync(built) ? built.href : '../src/main.ts')
