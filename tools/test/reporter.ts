@@ -8,7 +8,12 @@ export type Report =
   | { readonly type: 'failed'; readonly at: string; readonly name: string; readonly error: string }
   | { readonly type: 'skipped'; readonly reason: string }
   | { readonly type: 'took'; readonly file: string; readonly ms: number }
+  /** A warning of the runner, such as an error after the test that caused it: the process then fails, and no test does. */
+  | { readonly type: 'warned'; readonly message: string }
   | { readonly type: 'totals'; readonly counts: Readonly<Record<string, number>> }
+
+/** A line of the totals, which come as diagnostics as well. */
+const IS_COUNT = /^[a-z_]+ [0-9.]+$/
 
 /**
  * A reporter for `node --test`, which prints nothing. It appends to its file: whatever starts with the options of this
@@ -26,6 +31,8 @@ function* reportsOf({ type, data }: TestEvent): Generator<Report> {
   // The types of Node 24 lack `failed`.
   if (type === 'test:summary')
     yield { type: 'totals', counts: data.counts as unknown as Record<string, number> }
+  if (type === 'test:diagnostic' && !IS_COUNT.test(data.message))
+    yield { type: 'warned', message: data.message }
   if (type !== 'test:pass' && type !== 'test:fail') return
   const { name, file = '', line, nesting, skip, details } = data
   const at = `${file}:${line}`

@@ -46,9 +46,9 @@ export async function runJob(job: Job, env: Readonly<Record<string, string>>): P
 function problemOf(code: string, reports: readonly Report[]): string | null {
   const types = new Set(reports.map(({ type }) => type))
   if (!types.has('totals')) return `the process ended before its tests did (${code})`
-  return code === '0' || types.has('failed')
-    ? null
-    : `the process failed (${code}), and no test did`
+  if (code === '0' || types.has('failed')) return null
+  const why = reports.flatMap((each) => (each.type === 'warned' ? [`\n${each.message}`] : []))
+  return `the process failed (${code}), and no test did${why.join('')}`
 }
 
 function runNode(

@@ -66,3 +66,12 @@ test('a process that ends before its tests is a problem, even if it says that al
   const { problem } = await runFiles(t, ending, PASSING)
   assert.match(problem ?? '', /^the process ended before its tests did \(0\)$/)
 })
+
+test('an error after the end of its test is a problem, and said', async (t) => {
+  const late = `import { test } from 'node:test'
+test('leaves something behind', () => { setTimeout(() => { throw new Error('too late') }, 50) })
+test('goes on', () => new Promise((resolve) => setTimeout(resolve, 200)))`
+  const { problem, of } = await runFiles(t, late)
+  assert.deepEqual(of('failed'), [])
+  assert.match(problem ?? '', /^the process failed \(1\), and no test did\n.*too late/s)
+})
