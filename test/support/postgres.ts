@@ -166,7 +166,8 @@ export function databaseOf(dataDir: string): Promise<string> {
 
 async function createDatabase(name: string): Promise<string> {
   const url = await serverUrl()
-  await query(`${url}/postgres`, `create database ${name} template ${TEMPLATE}`)
+  // Copying the files takes half of the time of writing each page to the log.
+  await query(`${url}/postgres`, `create database ${name} template ${TEMPLATE} strategy file_copy`)
   return `${url}/${name}`
 }
 
