@@ -60,6 +60,7 @@ test(
     assert.deepEqual(await nav.getByRole('link').allInnerTexts(), [
       'Agents',
       'Claim',
+      'Approvals',
       'Identity',
       'Activity',
       'Account',
