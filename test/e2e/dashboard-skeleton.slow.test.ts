@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { newPage, openBrowser } from '../support/browser.ts'
+import { closeContext, newPage, openBrowser } from '../support/browser.ts'
 import { openAsOwner, untilHeading } from '../support/dashboard.ts'
 import { startTestService } from '../support/service.ts'
 import { BROWSER_MATRIX } from '../support/tools.ts'
@@ -43,7 +43,7 @@ test(
         const loaded = (await page.locator('header').first().boundingBox())?.height ?? 0
         assert.ok(Math.abs(loaded - height) <= 1, `the header grows from ${height} to ${loaded}`)
         assert.deepEqual(problems, [])
-        await page.context().close()
+        await closeContext(page.context())
       })
     }
     const { page } = await newPage(browser, { javaScript: false })

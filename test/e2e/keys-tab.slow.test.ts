@@ -14,7 +14,7 @@ import { jsonOf } from '../support/answer.ts'
 import { ask } from '../support/ask.ts'
 import { assertFit, openBrowser } from '../support/browser.ts'
 import { leaveUncompared } from '../support/changes-complete.ts'
-import { openTab, openWithCookie } from '../support/dashboard.ts'
+import { dismissToast, openTab, openWithCookie } from '../support/dashboard.ts'
 import { newKey, type TestKey } from '../support/key.ts'
 import { renounceWith, rotateTo } from '../support/key-operations.ts'
 import {
@@ -77,8 +77,7 @@ test('an owner starts, follows and cancels a recovery of a lost key', BROWSER_MA
     assert.ok((await command.innerText()).includes(part))
   assert.equal((await keysOf(service, did)).recovery?.reason, 'key_lost')
   assert.equal(await page.getByRole('button', { name: 'Recover the lost key …' }).count(), 0)
-  // It covers a part of the page for a moment.
-  await page.getByText('Recovery started.').waitFor({ state: 'hidden' })
+  await dismissToast(page, 'Recovery started.')
   await assertFitNow(page)
 
   await pending.getByRole('button', { name: 'Create a fresh token' }).click()
@@ -201,12 +200,13 @@ test('an owner stops a renouncing by a recovery, or by a report', BROWSER_MATRIX
   const token = await pending.getByText(/^svc-recover-[0-9a-f]{32}$/).innerText()
   await recoverWith(service, did, { token, next: newKey(), sequence: 2 })
   await section.getByText('The revocation waits for the pending recovery').waitFor()
-  await page.getByText('Recovery started.').waitFor({ state: 'hidden' })
+  await dismissToast(page, 'Recovery started.')
   await assertFitNow(page)
   await pending.getByRole('button', { name: 'Cancel the recovery …' }).click()
   await page.getByText('it is revoked when its time has passed, or at once').waitFor()
   await page.getByRole('button', { name: 'Cancel the recovery', exact: true }).click()
   await section.getByRole('button', { name: 'Recover with a new key …' }).waitFor()
+  await dismissToast(page, 'Recovery cancelled.')
 
   await section.getByRole('button', { name: 'Report as stolen …' }).click()
   const dialog = page.getByRole('alertdialog', { name: 'Report key 1 as stolen?' })

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { Webhook } from 'standardwebhooks'
 import { startReceiver } from '../../packages/server/test/webhooks/support/receiver.ts'
 import { assertFit, openBrowser } from '../support/browser.ts'
-import { openAsOwner, untilHeading } from '../support/dashboard.ts'
+import { dismissToast, openAsOwner, untilHeading } from '../support/dashboard.ts'
 import { claimAgent, startTestService } from '../support/service.ts'
 import { BROWSER_MATRIX } from '../support/tools.ts'
 import { until, untilTicked } from '../support/until.ts'
@@ -70,10 +70,7 @@ test('an owner adds an endpoint, tests it, sees its deliveries, redelivers one, 
   assert.ok(last)
   new Webhook(secret).verify(last.body, last.headers as Record<string, string>)
 
-  // The note about it fades in and out, and has less contrast meanwhile.
-  await page
-    .getByText('The endpoint has accepted the delivery with 204.')
-    .waitFor({ state: 'hidden' })
+  await dismissToast(page, 'The endpoint has accepted the delivery with 204.')
   await page.getByRole('button', { name: 'Rotate secret' }).click()
   await page.getByText('For 24 hours, deliveries are signed with both secrets.').waitFor()
   await assertFit(page, async () => undefined)

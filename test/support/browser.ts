@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
 import AxeBuilder from '@axe-core/playwright'
-import type { Browser, Page } from 'playwright-core'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { launchBrowser } from './chromium.ts'
 import type { Cleanup } from './service.ts'
 import { until } from './until.ts'
@@ -15,8 +15,14 @@ let shared: Promise<Browser> | null = null
 export async function openBrowser(t: Cleanup): Promise<Browser> {
   shared ??= launchBrowser()
   const browser = await shared
-  t.after(() => Promise.all(browser.contexts().map((context) => context.close())))
+  t.after(() => Promise.all(browser.contexts().map(closeContext)))
   return browser
+}
+
+/** Closes the pages of a context. Requests that a test holds or answers itself may be under way. */
+export async function closeContext(context: BrowserContext): Promise<void> {
+  await Promise.all(context.pages().map((page) => page.unrouteAll({ behavior: 'ignoreErrors' })))
+  await context.close()
 }
 
 after(async () => {

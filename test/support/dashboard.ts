@@ -114,3 +114,13 @@ export async function signOut(page: Page, name: string): Promise<void> {
   await page.getByRole('button', { name: 'Sign out' }).click()
   await untilHeading(page, 'Sign in')
 }
+
+/** Closes the toast with this text, if it is still there. It covers a part of the page, and has less contrast while it fades. */
+export async function dismissToast(page: Page, text: string): Promise<void> {
+  const toast = page.getByRole('dialog', { name: text })
+  await toast
+    .getByRole('button', { name: 'Dismiss' })
+    .click({ timeout: 5_000 })
+    .catch(() => undefined)
+  await toast.waitFor({ state: 'hidden' })
+}
