@@ -47,16 +47,14 @@ const INPUT_CHECKS = '**/*-input.*'
 /** Each process takes about a second to load the service, and grows with the services that it has run. PostgreSQL is slower. */
 const FILES_PER_JOB = { postgres: 10, sqlite: 30 } as const
 
-/** @returns the test files of a tier in the order of their names; some come twice, once for each database */
+/**
+ * The processes that take longest come first, so that none of them is left alone at the end.
+ * @returns the test files of a tier, in each process in the order of their names; some come twice, once for each database
+ */
 export function planJobs(tier: Tier, isWanted: (path: string) => boolean = () => true): Job[] {
   const paths = globSync(EVERY_FILE).filter((path) => isOfTier(path, tier) && isWanted(path))
-  return [
-    ...deal(
-      'postgres',
-      paths.filter((path) => runsOnPostgres(path, tier)),
-    ),
-    ...deal('sqlite', paths),
-  ]
+  const onPostgres = paths.filter((path) => runsOnPostgres(path, tier))
+  return [...deal('sqlite', paths), ...deal('postgres', onPostgres)]
 }
 
 function isOfTier(path: string, tier: Tier): boolean {
@@ -81,7 +79,7 @@ function deal(database: Database, paths: readonly string[]): Job[] {
   const dealt = Array.from({ length: count }, (_, job) =>
     shared.filter((_, i) => i % count === job),
   )
-  return [...dealt, ...isolated.map((path) => [path])].map((paths) => ({ database, paths }))
+  return [...isolated.map((path) => [path]), ...dealt].map((paths) => ({ database, paths }))
 }
 
 function isIsolated(path: string): boolean {
