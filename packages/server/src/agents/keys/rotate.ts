@@ -6,12 +6,11 @@ import {
   type RotateRequest,
   type Tail,
 } from '@countersign/protocol'
-import { didOfAgent, type Site } from '../../base/site.ts'
+import { didOfAgent, type Site, tailOf } from '../../base/site.ts'
 import { timestamp } from '../../base/timestamp.ts'
 import type { AgentRow, Db, Tx } from '../../database/database.ts'
 import { changeAgent } from '../changes/change-agent.ts'
 import { RENOUNCED_MESSAGE } from '../changes/holds.ts'
-import { tailOf } from '../find-agent.ts'
 import { currentSince, keysOfAgent } from './key-table.ts'
 import { assertUsable } from './key-use.ts'
 import {
