@@ -1,4 +1,8 @@
+import { utf8 } from './encoding.ts'
+import { CodedError } from './errors.ts'
+import { foreignTextIn } from './foreign-text.ts'
 import type { Naming } from './naming.ts'
+import { CHALLENGE_MAX_BYTES, CHALLENGE_PATTERN } from './text.ts'
 
 /** A challenge for one audience: no other site accepts an answer to it. */
 export interface Challenge {
@@ -35,6 +39,30 @@ export function parseChallenge(naming: Naming, text: string): Challenge | null {
   const nonce = text.slice(colon + 1)
   if (!isOrigin(audience)) return null
   return NONCE_PATTERN.test(nonce) ? { audience, nonce } : null
+}
+
+/**
+ * The bytes that an answer to a challenge signs (contract 4.3): the challenge as UTF-8.
+ * @throws CodedError VALIDATION_ERROR if the challenge is empty, over 8,192 bytes, not well-formed, contains U+0000, or
+ *   could be signed bytes of another purpose (`foreignTextIn`)
+ */
+export function challengeMessage(challenge: string): Uint8Array {
+  if (!CHALLENGE_PATTERN.test(challenge)) {
+    throw new CodedError(
+      'VALIDATION_ERROR',
+      'A challenge is not empty and is well-formed Unicode without U+0000.',
+    )
+  }
+  const foreign = foreignTextIn(challenge)
+  if (foreign !== null) throw new CodedError('VALIDATION_ERROR', foreign.message)
+  const message = utf8(challenge)
+  if (message.length > CHALLENGE_MAX_BYTES) {
+    throw new CodedError(
+      'VALIDATION_ERROR',
+      `A challenge has at most ${CHALLENGE_MAX_BYTES} bytes of UTF-8.`,
+    )
+  }
+  return message
 }
 
 /** Whether text is an http or https origin (RFC 6454) in its canonical spelling: no path, no default port, lower case, punycode. */

@@ -1,3 +1,4 @@
+import { utf8 } from './encoding.ts'
 import type { Naming } from './naming.ts'
 
 /** `svc-verify-` and 32 lower-case hexadecimal characters (contract 2.7). A secret until it is used. */
@@ -18,4 +19,9 @@ export function randomClaimToken(
 /** Whether text has the form of a claim token. Only the service knows whether it can be redeemed. */
 export function isClaimToken(naming: Naming, text: string): text is ClaimToken {
   return naming.tokenPattern.test(text)
+}
+
+/** The bytes that a claim signs (contract 4.4): `claimToken|agentId` as UTF-8. */
+export function claimMessage(claimToken: ClaimToken, agentId: string): Uint8Array {
+  return utf8(`${claimToken}|${agentId}`)
 }

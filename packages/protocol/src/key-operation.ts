@@ -1,6 +1,6 @@
+import { utf8 } from './encoding.ts'
 import type { Naming } from './naming.ts'
 import { keyThumbprint } from './public-key.ts'
-import { markedMessage } from './signed-bytes.ts'
 
 /** How far the `issuedAt` of a key operation may be from the time of the service, in seconds. */
 export const KEY_OPERATION_TOLERANCE_SECONDS = 300
@@ -58,4 +58,16 @@ export function keyOperationMessage(naming: Naming, signed: KeyOperation): Uint8
 
 function thumbprintOf(key: Uint8Array | null): string {
   return key === null ? '-' : keyThumbprint(key)
+}
+
+/**
+ * Bytes that a key signs about itself: 0xFF, then the lines as UTF-8, separated by line feeds. A site chooses what an agent signs as a
+ * challenge. 0xFF never occurs in UTF-8, so no challenge, claim or signature base of RFC 9421 can be these bytes.
+ */
+export function markedMessage(lines: readonly (string | number)[]): Uint8Array {
+  const text = utf8(lines.join('\n'))
+  const message = new Uint8Array(1 + text.length)
+  message[0] = 0xff
+  message.set(text, 1)
+  return message
 }

@@ -1,8 +1,8 @@
 import { sha256 } from '@noble/hashes/sha2.js'
 import { encodeBase64Url, utf8 } from '../encoding.ts'
+import { markedMessage } from '../key-operation.ts'
 import type { Naming } from '../naming.ts'
 import { keyThumbprint } from '../public-key.ts'
-import { markedMessage } from '../signed-bytes.ts'
 
 /** What a workload signs to enrol. */
 export interface SignedEnrolment {

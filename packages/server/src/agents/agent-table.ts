@@ -20,6 +20,11 @@ export async function agentByTail(db: Db, tail: string): Promise<AgentRow | unde
   return (await selectByTail(db, { tail }))[0]
 }
 
+/** Whether a restored database does not have the current key of an agent, but only its thumbprint. */
+export function isKeyLost(agent: Pick<AgentRow, 'public_key' | 'key_thumbprint'>): boolean {
+  return Buffer.compare(agent.public_key, agent.key_thumbprint) === 0
+}
+
 /** The rows of the given agents, in no particular order. Unknown tails are left out. */
 export async function agentsByTails(db: Db, tails: readonly string[]): Promise<AgentRow[]> {
   // PostgreSQL rejects `in ()`.

@@ -1,7 +1,6 @@
 import {
   type AgentReference,
   CodedError,
-  type Naming,
   parseAgentReference,
   parseDidOrTail,
   type Tail,
@@ -109,19 +108,6 @@ export function ownAgentParam() {
   return Type.Object({
     agent: Type.String({ description: 'a DID, or its 24-character tail' }),
   })
-}
-
-/**
- * The tail in a path parameter that is a DID or a tail.
- * @throws CodedError VALIDATION_ERROR
- */
-export function tailOf(naming: Naming, reference: string): Tail {
-  const tail = parseDidOrTail(naming, reference)
-  if (tail !== null) return tail
-  throw new CodedError(
-    'VALIDATION_ERROR',
-    `An agent is named by its DID (${naming.didPrefix} and 24 base58 characters) or by those 24 characters.`,
-  )
 }
 
 /**

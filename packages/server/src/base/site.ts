@@ -1,4 +1,11 @@
-import { type Did, didOf, type Naming, type Tail } from '@countersign/protocol'
+import {
+  CodedError,
+  type Did,
+  didOf,
+  type Naming,
+  parseDidOrTail,
+  type Tail,
+} from '@countersign/protocol'
 
 /** The service's address and names, as documents and links show them. */
 export interface Site {
@@ -36,6 +43,19 @@ export function siteOf(
 
 export function didOfAgent(site: Site, tail: Tail): Did {
   return didOf(site.naming, tail)
+}
+
+/**
+ * The tail in a path parameter that is a DID or a tail.
+ * @throws CodedError VALIDATION_ERROR
+ */
+export function tailOf(naming: Naming, reference: string): Tail {
+  const tail = parseDidOrTail(naming, reference)
+  if (tail !== null) return tail
+  throw new CodedError(
+    'VALIDATION_ERROR',
+    `An agent is named by its DID (${naming.didPrefix} and 24 base58 characters) or by those 24 characters.`,
+  )
 }
 
 /** The path of an agent's certificate page. By DID, since a username can later belong to another agent. */

@@ -1,6 +1,7 @@
 import { CodedError, type NewChannel, type OwnerChannel } from '@countersign/protocol'
 import { assertOwnerNotSuspended } from '../accounts/owner-suspension.ts'
-import { requireOwn, tailOf } from '../agents/find-agent.ts'
+import { requireOwn } from '../agents/find-agent.ts'
+import { tailOf } from '../base/site.ts'
 import type { ChannelRow, Tx } from '../database/database.ts'
 import { afterCommit } from '../http/errors.ts'
 import { deleteWithEvent } from './channel-lifecycle.ts'

@@ -10,8 +10,8 @@ import {
   type Tail,
   type Tier,
 } from '@countersign/protocol'
-import { requireOwn, tailOf } from '../agents/find-agent.ts'
-import { didOfAgent, type Site } from '../base/site.ts'
+import { requireOwn } from '../agents/find-agent.ts'
+import { didOfAgent, type Site, tailOf } from '../base/site.ts'
 import { timestamp, timestampOrNull } from '../base/timestamp.ts'
 import type {
   AgentRow,

@@ -4,12 +4,11 @@ import {
   OWNER_UNKNOWN_AFTER_RESTORE,
   RENOUNCED_BY_AGENT,
 } from '@countersign/protocol'
-import { agentByTail, OWNER_SUSPENDED } from '../agents/agent-table.ts'
+import { agentByTail, isKeyLost, OWNER_SUSPENDED } from '../agents/agent-table.ts'
 import { regradeFrom } from '../agents/changes/change-agent.ts'
 import { holdOf, liftKeySuspension, suspendKey } from '../agents/changes/holds.ts'
 import { burnKey, revokeAgent, setStatus } from '../agents/changes/set-status.ts'
 import { endRecovery } from '../agents/keys/end-recovery.ts'
-import { isKeyLost } from '../agents/keys/key-table.ts'
 import { suspendRenounced } from '../agents/keys/renounce.ts'
 import { beginSuspension, endSuspension } from '../agents/manage/suspend-owner.ts'
 import { recheckAfterRestore } from '../channels/channel-lifecycle.ts'

@@ -1,7 +1,6 @@
 import { encodeBase64, type Openings, type Tail } from '@countersign/protocol'
-import { tailOf } from '../agents/find-agent.ts'
 import { requireOwnOrFormer } from '../agents/manage/history.ts'
-import { didOfAgent } from '../base/site.ts'
+import { didOfAgent, tailOf } from '../base/site.ts'
 import type { Db } from '../database/database.ts'
 import type { CoreDeps } from '../secrets/core-deps.ts'
 import { currentEpoch, entriesOf } from './log-table.ts'

@@ -45,7 +45,7 @@ export async function openLog(context: PartDeps & ReadDeps & OwnerDeps): Promise
   }
   return {
     loggedKeys: new LoggedKeys({ db, log }),
-    claims: log,
+    claims: log.claims,
     routes: (app) => logRoutes(app, { ...context, log }),
     ownerRoutes: (app, owners) => openingRoutes(app, { ...owners, deps: context }),
     gauges(metrics) {

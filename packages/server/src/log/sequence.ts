@@ -18,6 +18,7 @@ import {
 } from '@countersign/protocol'
 import { ownersOfMoved } from '../agents/agent-table.ts'
 import type { LoggedChange } from '../agents/changes/changes.ts'
+import type { ClaimLog } from '../agents/claims/mint.ts'
 import type { Db, Tx } from '../database/database.ts'
 import type { LogQueueRow } from '../database/schema/log-rows.ts'
 import { isValidSignature } from '../secrets/ed25519.ts'
@@ -75,11 +76,16 @@ export interface AppendDeps extends Pick<SequenceDeps, 'naming' | 'randomBytes'>
   readonly states: KnownStates
 }
 
+/** The log as claims need it. */
+export function claimLogOf(deps: AppendDeps): ClaimLog {
+  return { appendClaims: (tx, claims) => appendClaims(deps, tx, claims) }
+}
+
 /**
  * Gives claims their places in the log in the transaction that makes them, which writes each of them once instead of twice.
  * @returns false: nothing was done, because the log is in no known state
  */
-export async function appendClaims(
+async function appendClaims(
   deps: AppendDeps,
   tx: Tx,
   claims: readonly LoggedChange[],

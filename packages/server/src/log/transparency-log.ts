@@ -9,9 +9,8 @@ import {
   openCheckpoint,
   utf8,
 } from '@countersign/protocol'
-import type { LoggedChange } from '../agents/changes/changes.ts'
 import type { ClaimLog } from '../agents/claims/mint.ts'
-import type { Database, Tx } from '../database/database.ts'
+import type { Database } from '../database/database.ts'
 import type { LogEpochRow } from '../database/schema/log-rows.ts'
 import { Ed25519Verifier } from '../secrets/ed25519.ts'
 import type { ServiceKey } from '../secrets/service-keys.ts'
@@ -21,7 +20,7 @@ import { assertAnchored, assertContains, LogHaltedError } from './halted.ts'
 import { answerJoins, Joining } from './join.ts'
 import { KnownStates } from './known-states.ts'
 import { countDue, currentEpoch, dueChanges, insertCheckpoint, insertEpoch } from './log-table.ts'
-import { appendClaims, SEQUENCE_BATCH, type SequenceDeps, sequenceBatch } from './sequence.ts'
+import { claimLogOf, SEQUENCE_BATCH, type SequenceDeps, sequenceBatch } from './sequence.ts'
 import type { LogWitnesses } from './witnesses/log-witnesses.ts'
 import type { SignedCheckpoint } from './witnesses/witness-table.ts'
 
@@ -53,7 +52,8 @@ export interface ServedLog extends Checkpoint {
  * without an anchor once a checkpoint was signed. With witnesses, they decide when it signs, and what is published
  * (`witnesses/log-witnesses.ts`).
  */
-export class TransparencyLog implements ClaimLog {
+export class TransparencyLog {
+  readonly claims: ClaimLog
   readonly #deps: LogDeps
   readonly #anchor: LogAnchor
   readonly #ed25519 = new Ed25519Verifier()
@@ -68,6 +68,7 @@ export class TransparencyLog implements ClaimLog {
     this.#deps = deps
     this.#anchor = new LogAnchor(deps.dataDir)
     this.#joining = new Joining(deps)
+    this.claims = claimLogOf({ ...deps, states: this.#states })
   }
 
   /** What this node serves; null before the first checkpoint, and while the log is halted. */
@@ -91,11 +92,6 @@ export class TransparencyLog implements ClaimLog {
     this.#damage = new LogHaltedError('other-entries', problem)
     this.#halted = this.#damage
     this.#states.close()
-  }
-
-  /** See `ClaimLog`. */
-  appendClaims(tx: Tx, claims: readonly LoggedChange[]): Promise<boolean> {
-    return appendClaims({ ...this.#deps, states: this.#states }, tx, claims)
   }
 
   /** The number of changes that could have their place in the log. */

@@ -9,21 +9,24 @@ import {
   rejectCrossOrigin,
   takeOrganisation,
 } from '../accounts/owners/owner-routes.ts'
+import type { CheckedWrites } from '../database/checked-writes.ts'
 import { Cookies } from '../http/cookies.ts'
 import type { App } from '../http/server.ts'
 import type { CoreDeps } from '../secrets/core-deps.ts'
 
-export type OwnerScopeDeps = Pick<CoreDeps, 'db' | 'site' | 'now' | 'randomBytes'>
+interface OwnerScopeDeps extends Pick<CoreDeps, 'db' | 'site' | 'now' | 'randomBytes'> {
+  readonly writes: CheckedWrites
+  readonly members: MemberRequests
+}
 
 /** Registers the owners' API: cookies, protection against cross-site requests, and no caching. */
 export async function serveOwners(
   app: App,
   deps: OwnerScopeDeps,
-  members: MemberRequests,
   parts: readonly OwnersPart[],
 ): Promise<void> {
   const cookies = new Cookies(deps.site.baseUrl)
-  const context = { cookies, authenticator: new RequestAuthenticator(deps, cookies, members) }
+  const context = { cookies, authenticator: new RequestAuthenticator(deps, cookies, deps.members) }
   await app.register(async (scope) => {
     await scope.register(cookie)
     scope.addHook('onRequest', rejectCrossOrigin(deps.site.baseUrl))
@@ -34,7 +37,7 @@ export async function serveOwners(
     scope.addHook('onRoute', takeOrganisation)
     scope.addHook('preHandler', rejectNulInIds)
     scope.addHook('preHandler', refuseStrayOrganisation)
-    scope.addHook('preHandler', (_request, _reply, done) => members.run(done))
+    scope.addHook('preHandler', (_request, _reply, done) => deps.writes.run(done))
     const owners = scope.withTypeProvider() as unknown as App
     for (const part of parts) part.ownerRoutes?.(owners, context)
   })

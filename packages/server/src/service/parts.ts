@@ -7,6 +7,7 @@ import type { ReadDeps } from '../agents/find-agent.ts'
 import { openAgents } from '../agents/part.ts'
 import type { ChannelSources } from '../channels/kinds/kind.ts'
 import { openChannels } from '../channels/part.ts'
+import { CheckedWrites } from '../database/checked-writes.ts'
 import type { JobHandlers } from '../database/jobs/run-jobs.ts'
 import type { ConcurrencyLimiter } from '../http/limits/concurrency-limiter.ts'
 import type { RateLimiter } from '../http/limits/rate-limiter.ts'
@@ -38,8 +39,9 @@ export async function openParts(
   opened: OpenedParts,
   limits: Part,
 ): Promise<readonly Part[]> {
-  const members = new MemberRequests(unguarded.now)
-  const deps = { ...unguarded, db: members.guard(unguarded.db) }
+  const writes = new CheckedWrites()
+  const members = new MemberRequests(writes, unguarded.now)
+  const deps = { ...unguarded, db: writes.guard(unguarded.db) }
   const { settings, pages: built } = deps
   const cards = settings.previews.has('card-formats') ? built.cardRenderers : null
   const log = await opened.open(openLog(deps))
@@ -89,7 +91,7 @@ export async function openParts(
     log,
     cosigning,
     pages,
-    { routes: (app) => serveOwners(app, deps, members, withOwnerRoutes) },
+    { routes: (app) => serveOwners(app, { ...deps, writes, members }, withOwnerRoutes) },
     accounts,
     privacy,
   ]

@@ -27,7 +27,7 @@ async function open(t: TestContext) {
     })
   }
   const depsOf = ({ log }: LogNode) =>
-    ({ naming, keyReuse: 'owner', log, now: Date.now, randomBytes }) as const
+    ({ naming, keyReuse: 'owner', log: log.claims, now: Date.now, randomBytes }) as const
   return {
     settings,
     db,

@@ -1,8 +1,6 @@
-import { AsyncLocalStorage } from 'node:async_hooks'
 import { CodedError, includesRole, type Role } from '@countersign/protocol'
-import type { Batch, Database, Db, Tx } from '../../database/database.ts'
-import type { Tables } from '../../database/schema/tables.ts'
-import type { ConnectionStats, DatabaseState, TransactionEnd } from '../../database/stats.ts'
+import type { CheckedWrites } from '../../database/checked-writes.ts'
+import type { Db, Tx } from '../../database/database.ts'
 import type { Caller, Membership } from '../notify-of-access.ts'
 import { insertAction } from '../organisations/action-table.ts'
 import {
@@ -38,21 +36,20 @@ const UNKNOWN = 'You act for no organisation with this username.'
 const SUSPENDED = 'The operator suspended your account, so you can act for no organisation.'
 
 /**
- * The place where a session becomes one that acts for an organisation, and where each write of such a request is checked again:
- * the membership, the role, the session or API key may have ended since.
+ * The place where a session becomes one that acts for an organisation. Each write of such a request is checked again: the membership,
+ * the role, the session or API key may have ended since. It is also recorded as an action of the member.
  */
 export class MemberRequests {
-  readonly #current = new AsyncLocalStorage<{ actor: MemberRequest | null } | null>()
+  readonly #writes: CheckedWrites
   readonly #now: () => number
 
-  /** @param now milliseconds since the Unix epoch */
-  constructor(now: () => number) {
+  /**
+   * @param writes of the requests
+   * @param now milliseconds since the Unix epoch
+   */
+  constructor(writes: CheckedWrites, now: () => number) {
+    this.#writes = writes
     this.#now = now
-  }
-
-  /** Runs the handling of a request, whose writes are checked once `actFor` or `actByKey` has said who acts. */
-  run(handle: () => void): void {
-    this.#current.run({ actor: null }, handle)
   }
 
   /**
@@ -84,18 +81,9 @@ export class MemberRequests {
   }
 
   #setActor(actor: MemberRequest): void {
-    const store = this.#current.getStore()
-    if (store == null) throw new Error('a request of an owner outside of the owners’ scope')
-    store.actor = actor
-  }
-
-  /** A database whose writes are checked, and recorded as actions of the member, if a member's request asks for them. */
-  guard(db: Database): Database {
-    return new GuardedDatabase(db, {
-      now: this.#now,
-      actor: () => this.#current.getStore()?.actor ?? null,
-      // The commit runs other writes too, and what listens to commits: none of it belongs to this request.
-      outside: (work) => this.#current.run(null, work),
+    this.#writes.require(async (tx) => {
+      await assertStillAllowed(tx, actor)
+      await recordAction(tx, actor, this.#now())
     })
   }
 }
@@ -143,92 +131,6 @@ export function assertRole(role: Role, least: Role | undefined): void {
 
 function keyEnded(): CodedError {
   return new CodedError('UNAUTHENTICATED', 'This API key is unknown, expired or revoked.')
-}
-
-interface Context {
-  readonly now: () => number
-  readonly actor: () => MemberRequest | null
-  readonly outside: <T>(work: () => T) => T
-}
-
-class GuardedDatabase implements Database {
-  readonly #db: Database
-  readonly #context: Context
-
-  constructor(db: Database, context: Context) {
-    this.#db = db
-    this.#context = context
-  }
-
-  write<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
-    const actor = this.#context.actor()
-    const { outside, now } = this.#context
-    if (actor === null) return outside(() => this.#db.write(work))
-    return outside(() =>
-      this.#db.write(async (tx) => {
-        await assertStillAllowed(tx, actor)
-        await recordAction(tx, actor, now())
-        return work(tx)
-      }),
-    )
-  }
-
-  writeBatched<I, T>(batch: Batch<I, T>, item: I): Promise<T> {
-    if (this.#context.actor() !== null) throw new Error('a batch cannot be checked for one member')
-    return this.#context.outside(() => this.#db.writeBatched(batch, item))
-  }
-
-  get read(): Db {
-    return this.#db.read
-  }
-
-  get pointReads(): Db {
-    return this.#db.pointReads
-  }
-
-  get eventReader(): Db {
-    return this.#db.eventReader
-  }
-
-  removeDeleted(tables: readonly (keyof Tables)[]): Promise<boolean> {
-    return this.#db.removeDeleted(tables)
-  }
-
-  get connections(): ConnectionStats | null {
-    return this.#db.connections
-  }
-
-  get waitingWrites(): number {
-    return this.#db.waitingWrites
-  }
-
-  onTransaction(listener: (end: TransactionEnd) => void): void {
-    this.#db.onTransaction(listener)
-  }
-
-  onCommit(listener: () => Promise<void>): void {
-    this.#db.onCommit(listener)
-  }
-
-  mayHaveExternalWrites(): boolean {
-    return this.#db.mayHaveExternalWrites()
-  }
-
-  onExternalWrite(listener: () => void): void {
-    this.#db.onExternalWrite(listener)
-  }
-
-  check(): Promise<void> {
-    return this.#db.check()
-  }
-
-  state(): Promise<DatabaseState> {
-    return this.#db.state()
-  }
-
-  close(): Promise<void> {
-    return this.#db.close()
-  }
 }
 
 /** @throws CodedError NOT_FOUND, FORBIDDEN or UNAUTHENTICATED, by what is true in this transaction */

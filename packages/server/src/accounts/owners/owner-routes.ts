@@ -173,7 +173,10 @@ export class RequestAuthenticator {
   async findSession(request: FastifyRequest): Promise<Session | null> {
     const session = await this.#ownSession(request)
     if (session === null) return null
-    return this.#members.actFor(this.#deps.db.read, session, ownerRequest(request))
+    const asked = ownerRequest(request)
+    // A person who acts for their own account is no member of anything.
+    if (asked.organisation === null && session.limitedTo === null) return session
+    return this.#members.actFor(this.#deps.db.read, session, asked)
   }
 
   async #ownSession(request: FastifyRequest): Promise<Session | null> {

@@ -1,4 +1,14 @@
-import type { Grade, JsonValue, KeyChange, KeyRotation, StatusActor } from '@countersign/protocol'
+import type {
+  AgentChange,
+  Grade,
+  JsonValue,
+  KeyChange,
+  KeyRotation,
+  LogActor,
+  NotificationKind,
+  StatusActor,
+} from '@countersign/protocol'
+import type { NotificationDetails } from '../../accounts/notifications/notify-owner.ts'
 import type { AgentRow, ChannelRow } from '../../database/database.ts'
 import type { AgentEventType } from '../../database/event-table.ts'
 import type { StoredDirectoryProof } from '../agent-record.ts'
@@ -180,3 +190,54 @@ export interface AppliedChange<C extends Change = Change, Agent extends Subject 
 
 /** The change with an event of this type. */
 export type ChangeOf<Type extends ChangeType> = Extract<Change, { readonly type: Type }>
+
+export interface LogEntryDraft {
+  readonly change: AgentChange
+  readonly by: LogActor
+  /** What the entry commits to: whatever a later dispute needs. Only the owner can download it. */
+  readonly evidence: JsonValue
+}
+
+/** What an owner is notified of. */
+export interface NotificationDraft {
+  readonly kind: NotificationKind
+  /** What tells it from earlier ones of the kind. Default: the agent and the number of the event. */
+  readonly subject?: string
+  /** Besides the agent. */
+  readonly details: NotificationDetails
+}
+
+/** What a kind of change leaves behind. */
+export interface Rule<C extends Change = Change> {
+  /** The event's payload: public data only. */
+  payload(applied: AppliedChange<C>): Readonly<Record<string, JsonValue>>
+  /** The entry of the transparency log. */
+  log?(applied: AppliedChange<C>): LogEntryDraft | null
+  notification?(applied: AppliedChange<C>): NotificationDraft | null
+  /**
+   * What becomes of the grade and of the status of the agent's certificates. `replace`: if the key was replaced.
+   * `invalidate`: if the current key was burned. `delegation`: invalid if all delegations end. `owner`: always another one.
+   */
+  readonly statusEntry?: 'regrade' | 'replace' | 'invalidate' | 'delegation' | 'owner'
+}
+
+/** The profile's columns that events report, and their names there. All of it is public. */
+const EVENT_FIELDS = {
+  display_name: 'displayName',
+  username: 'username',
+  description: 'description',
+  avatar: 'avatar',
+} as const
+
+/** The texts that a profile changes, by their names in events. */
+export function changesOfProfile(
+  before: Partial<ProfileColumns>,
+  profile: Partial<ProfileColumns>,
+): Record<string, string | null> {
+  const changed: Record<string, string | null> = {}
+  for (const column of Object.keys(EVENT_FIELDS) as (keyof typeof EVENT_FIELDS)[]) {
+    const value = profile[column]
+    if (value !== undefined && value !== before[column]) changed[EVENT_FIELDS[column]] = value
+  }
+  return changed
+}

@@ -1,66 +1,36 @@
-import {
-  type AgentChange,
-  canonicalJson,
-  type JsonValue,
-  keyThumbprint,
-  type LogActor,
-} from '@countersign/protocol'
+import { canonicalJson, type JsonValue, keyThumbprint } from '@countersign/protocol'
 import type { NewNotification } from '../../accounts/notifications/notify-owner.ts'
 import { timestamp } from '../../base/timestamp.ts'
 import type { AgentEvent } from '../../database/event-table.ts'
 import type { LogQueueRow } from '../../database/schema/log-rows.ts'
-import type { ProfileColumns } from '../manage/own-agent-table.ts'
-import type {
-  AppliedChange,
-  Change,
-  ChangedChannel,
-  ChangeOf,
-  ChangeType,
-  LogDelay,
-  StatusSet,
-  Subject,
-} from './change.ts'
 import {
+  type AppliedChange,
+  type Change,
+  type ChangedChannel,
+  type ChangeOf,
+  type ChangeType,
+  changesOfProfile,
+  type LogDelay,
+  type LogEntryDraft,
+  type Move,
   type NotificationDraft,
-  notifyOfApproval,
-  notifyOfDelegation,
-  notifyOfGroup,
-  notifyOfKey,
-  notifyOfMove,
-  notifyOfStatus,
-  VETO,
-} from './notify-of-change.ts'
+  type Rule,
+  type StatusSet,
+  type Subject,
+} from './change.ts'
+
+/** The reason of a veto. */
+const VETO = 'veto'
 
 /** Why a channel is removed if an agent of another owner has proven the same handle. */
 export const PROVEN_BY_ANOTHER = 'proven-by-another'
 /** Why a channel is removed if the agent moves to another person or organisation. */
 export const OWNER_CHANGED = 'owner-changed'
 
-interface LogEntryDraft {
-  readonly change: AgentChange
-  readonly by: LogActor
-  /** What the entry commits to: whatever a later dispute needs. Only the owner can download it. */
-  readonly evidence: JsonValue
-}
-
 /** A change that the log will have, as it is queued. */
 export interface LoggedChange extends Omit<LogQueueRow, 'entry' | 'not_before'> {
   /** The members of the entry that are known before it has a place. */
   readonly members: Readonly<Record<string, JsonValue>>
-}
-
-/** What a kind of change leaves behind. */
-interface Rule<C extends Change = Change> {
-  /** The event's payload: public data only. */
-  payload(applied: AppliedChange<C>): Readonly<Record<string, JsonValue>>
-  /** The entry of the transparency log. */
-  log?(applied: AppliedChange<C>): LogEntryDraft | null
-  notification?(applied: AppliedChange<C>): NotificationDraft | null
-  /**
-   * What becomes of the grade and of the status of the agent's certificates. `replace`: if the key was replaced.
-   * `invalidate`: if the current key was burned. `delegation`: invalid if all delegations end. `owner`: always another one.
-   */
-  readonly statusEntry?: 'regrade' | 'replace' | 'invalidate' | 'delegation' | 'owner'
 }
 
 /** What each kind of change leaves behind. Whatever follows in other rooms is an effect (`service/effects.ts`). */
@@ -85,11 +55,10 @@ export const RULES: { readonly [Type in ChangeType]: Rule<ChangeOf<Type>> } = {
   'agent.suspended': {
     payload: statusPayload,
     log: logOfStatus,
-    notification: (applied) => {
-      const { before, change } = applied
+    notification: ({ before, change }) => {
       // `agent.renounced` of the same transaction notifies of a suspension by the agent.
       const isNew = before.status !== 'suspended' && !change.isBulk && change.setBy !== 'agent'
-      return isNew ? notifyOfStatus('agent_suspended', applied) : null
+      return isNew ? notifyOfStatus('agent_suspended', change) : null
     },
     statusEntry: 'regrade',
   },
@@ -97,22 +66,17 @@ export const RULES: { readonly [Type in ChangeType]: Rule<ChangeOf<Type>> } = {
   'agent.revoked': {
     payload: statusPayload,
     log: logOfStatus,
-    notification: (applied) =>
-      applied.change.isBulk ? null : notifyOfStatus('agent_revoked', applied),
+    notification: ({ change }) => (change.isBulk ? null : notifyOfStatus('agent_revoked', change)),
     statusEntry: 'regrade',
   },
   'agent.renounced': {
     payload: ({ change: { finalAt } }) => ({ finalAt: timestamp(finalAt) }),
-    notification: ({ change: { finalAt }, after: { tail, agent_id: agentId }, seq }) => ({
-      kind: 'agent_renounced',
-      subject: `${tail}:${seq}`,
-      details: { tail, agentId, finalAt },
-    }),
+    notification: ({ change: { finalAt } }) => ({ kind: 'agent_renounced', details: { finalAt } }),
   },
   // Of the owner before the move: the events of an owner say nothing of another one.
   'agent.released': {
     payload: () => ({}),
-    notification: (applied) => notifyOfMove('released', applied),
+    notification: ({ change: { move } }) => notifyOfMove('released', move),
   },
   'agent.owner_changed': {
     payload: () => ({}),
@@ -121,7 +85,7 @@ export const RULES: { readonly [Type in ChangeType]: Rule<ChangeOf<Type>> } = {
       by: 'owner',
       evidence: { transfer: move.transfer },
     }),
-    notification: (applied) => notifyOfMove('taken', applied),
+    notification: ({ change: { move } }) => notifyOfMove('taken', move),
     statusEntry: 'owner',
   },
   'agent.grade_changed': {
@@ -143,7 +107,10 @@ export const RULES: { readonly [Type in ChangeType]: Rule<ChangeOf<Type>> } = {
       ended: maxDepth <= before.delegation_depth,
       by,
     }),
-    notification: (applied) => (applied.change.isSilent ? null : notifyOfDelegation(applied)),
+    notification({ change: { maxDepth, by, isSilent }, before }) {
+      const details = { formerDepth: before.delegation_depth, maxDepth, by }
+      return isSilent ? null : { kind: 'agent_delegation_changed', details }
+    },
     statusEntry: 'delegation',
   },
   // Public data only: no label.
@@ -152,7 +119,11 @@ export const RULES: { readonly [Type in ChangeType]: Rule<ChangeOf<Type>> } = {
   },
   'agent.delegation_ended': {
     payload: ({ change: { id, by } }) => ({ id, by }),
-    notification: notifyOfGroup,
+    // Agents end their own groups as a matter of course: each would be an e-mail that owners cannot turn off.
+    notification: ({ change: { label, by, isSilent } }) =>
+      isSilent || by === 'agent'
+        ? null
+        : { kind: 'agent_delegation_changed', details: { label, by } },
   },
   'agent.key_rotated': {
     payload: rotationPayload,
@@ -224,8 +195,22 @@ export const RULES: { readonly [Type in ChangeType]: Rule<ChangeOf<Type>> } = {
     notification: notifyOfKey,
   },
   // What a person approves is not public: no entry in the log, and a payload that says nothing.
-  'agent.approval_requested': { payload: () => ({}), notification: notifyOfApproval },
-  'agent.approval_decided': { payload: () => ({}), notification: notifyOfApproval },
+  // Notifications have neither the body nor the message of the agent: e-mails are copied and forwarded.
+  'agent.approval_requested': {
+    payload: () => ({}),
+    notification: ({ change: { approval, host, method, expiresAt } }) => ({
+      kind: 'approval',
+      details: { approval, host, method, expiresAt },
+    }),
+  },
+  'agent.approval_decided': {
+    payload: () => ({}),
+    // Only of what nearly uses up a mandate.
+    notification: ({ change: { mandate } }) =>
+      mandate === undefined
+        ? null
+        : { kind: 'approval', details: { mandate: mandate.id, percent: mandate.percent } },
+  },
   'channel.verified': {
     payload: ({ change: { channel } }) => handleOf(channel),
     log: ({ change, after }) => channelEntry('channel_verified', change.channel, null, after),
@@ -280,7 +265,10 @@ export function queueRowOf({ members, ...change }: LoggedChange): LogQueueRow {
 export function notificationOf(applied: AppliedChange): NewNotification | null {
   const rule: Rule = RULES[applied.change.type]
   const notified = rule.notification?.(applied) ?? null
-  return notified && { ownerId: applied.after.owner_id, ...notified, at: applied.at }
+  if (notified === null) return null
+  const { tail, agent_id: agentId, owner_id: ownerId } = applied.after
+  const { kind, subject = `${tail}:${applied.seq}` } = notified
+  return { ownerId, kind, subject, details: { tail, agentId, ...notified.details }, at: applied.at }
 }
 
 /** How long the entry of a change waits. */
@@ -292,27 +280,6 @@ export function delayOf(change: Change): LogDelay {
 
 /** Channels that are lost for what happens to several agents of an owner at this moment. */
 const SPREAD_LOSSES: ReadonlySet<string> = new Set([PROVEN_BY_ANOTHER, OWNER_CHANGED])
-
-/** The profile's columns that events report, and their names there. All of it is public. */
-const EVENT_FIELDS = {
-  display_name: 'displayName',
-  username: 'username',
-  description: 'description',
-  avatar: 'avatar',
-} as const
-
-/** The texts that a profile changes, by their names in events. */
-export function changesOfProfile(
-  before: Partial<ProfileColumns>,
-  profile: Partial<ProfileColumns>,
-): Record<string, string | null> {
-  const changed: Record<string, string | null> = {}
-  for (const column of Object.keys(EVENT_FIELDS) as (keyof typeof EVENT_FIELDS)[]) {
-    const value = profile[column]
-    if (value !== undefined && value !== before[column]) changed[EVENT_FIELDS[column]] = value
-  }
-  return changed
-}
 
 function statusPayload({ change, after }: AppliedChange<StatusSet<ChangeType> & Change>) {
   return { status: after.status, reason: change.reason }
@@ -387,14 +354,35 @@ function channelEntry(
   }
 }
 
+function notifyOfStatus(
+  kind: NotificationDraft['kind'],
+  { reason, setBy: by }: StatusSet<ChangeType>,
+): NotificationDraft {
+  return { kind, details: { reason, by } }
+}
+
+function notifyOfKey({ change }: AppliedChange): NotificationDraft {
+  const given = 'reason' in change ? change.reason : null
+  const reason = change.type === 'agent.key_recovery_vetoed' ? VETO : given
+  return { kind: 'agent_key_changed', details: { event: change.type, reason } }
+}
+
+/** One notification for all agents of a transfer: they have the subject in common. */
+function notifyOfMove(
+  change: 'released' | 'taken',
+  { transfer, agents, from, to }: Move,
+): NotificationDraft {
+  const details = { change, agents, username: change === 'released' ? to : from }
+  return { kind: 'transfer', subject: `${transfer}:${change}`, details }
+}
+
 function notifyOfLoss({
   change: { channel, reason, isSilent },
   after,
   at,
 }: AppliedChange<ChangeOf<'channel.stale' | 'channel.removed'>>): NotificationDraft | null {
   if (isSilent || after.status === 'revoked') return null
-  const { tail, agent_id: agentId } = after
   const { id: channelId, kind: channelKind, handle_or_domain: handle } = channel
-  const details = { tail, agentId, channelId, channelKind, handle, reason }
+  const details = { channelId, channelKind, handle, reason }
   return { kind: 'channel_lost', subject: `${channelId}:${at}`, details }
 }

@@ -1,50 +1,11 @@
 import { STATUS_VALUES } from '@countersign/protocol'
 import { sql } from 'kysely'
 import type { Db, StatusEntryRow, Tx } from '../../database/database.ts'
-import { prepared } from '../../database/prepared.ts'
 import type { DelegationRow } from '../../database/schema/status-rows.ts'
 import { setEntry } from './status-entry-table.ts'
 
 /** SQLite uses a partial index only if the query repeats the index's condition as a constant. */
 const live = sql<boolean>`delegations.ended_at is null`
-
-const selectLiveEntries = prepared<{ tail: string }, StatusEntryRow>((db, param) =>
-  db
-    .selectFrom('delegations')
-    .innerJoin('status_entries', (join) =>
-      join
-        .onRef('status_entries.list', '=', 'delegations.list')
-        .onRef('status_entries.idx', '=', 'delegations.idx'),
-    )
-    .selectAll('status_entries')
-    .where('delegations.tail', '=', param('tail'))
-    .where(live),
-)
-
-/** The entries of an agent's groups of delegations that have not ended. */
-export function delegationEntries(db: Db, tail: string): Promise<StatusEntryRow[]> {
-  return selectLiveEntries(db, { tail })
-}
-
-/** The same of several agents. */
-export async function delegationEntriesOf(
-  db: Db,
-  tails: readonly string[],
-): Promise<StatusEntryRow[]> {
-  // PostgreSQL rejects `in ()`.
-  if (tails.length === 0) return []
-  return db
-    .selectFrom('delegations')
-    .innerJoin('status_entries', (join) =>
-      join
-        .onRef('status_entries.list', '=', 'delegations.list')
-        .onRef('status_entries.idx', '=', 'delegations.idx'),
-    )
-    .selectAll('status_entries')
-    .where('delegations.tail', 'in', tails)
-    .where(live)
-    .execute()
-}
 
 /** Ends a group: its entry becomes invalid, and is not replaced. @param at milliseconds since 1970 */
 export async function endDelegationEntry(

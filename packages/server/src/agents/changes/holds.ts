@@ -6,12 +6,11 @@ import {
 } from '@countersign/protocol'
 import { ownerById } from '../../accounts/owner-table.ts'
 import type { AgentRow, Db, Tx } from '../../database/database.ts'
-import { OWNER_SUSPENDED, unrevokedAgentsOfKey } from '../agent-table.ts'
+import { isKeyLost, OWNER_SUSPENDED, unrevokedAgentsOfKey } from '../agent-table.ts'
 import {
   deleteSuspendedKey,
   insertSuspendedKey,
   isCompromised,
-  isKeyLost,
   suspensionOfKey,
 } from '../keys/key-table.ts'
 import { type NewStatus, setStatus } from './set-status.ts'

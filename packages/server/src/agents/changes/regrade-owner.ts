@@ -6,9 +6,8 @@ import { activeAgentsAfter } from '../agent-table.ts'
 import { provenChannelsOf } from '../proven-channel-table.ts'
 import { evidenceOfChannel } from '../read-model/rows.ts'
 import { changeAgent } from './change-agent.ts'
-import { delegationEntriesOf } from './delegation-table.ts'
 import { reviseEntries } from './revise-status-entry.ts'
-import { currentEntriesOf } from './status-entry-table.ts'
+import { currentEntriesOf, delegationEntriesOf } from './status-entry-table.ts'
 
 export const REGRADE_OWNER = 'regrade-owner'
 

@@ -4,10 +4,11 @@ import type { AgentRow, Db, StatusEntryRow, Tx } from '../../database/database.t
 import { provenChannels } from '../proven-channel-table.ts'
 import { evidenceOfChannel } from '../read-model/rows.ts'
 import { type CurrentState, certifiedAt, certifiedBy, stillHolds } from './certified-state.ts'
-import { delegationEntries, endDelegationEntry, eraseDelegations } from './delegation-table.ts'
+import { endDelegationEntry, eraseDelegations } from './delegation-table.ts'
 import {
   allocateEntry,
   currentEntry,
+  delegationEntries,
   eraseCertifiedIdentity,
   replaceEntry,
   setCertifiedState,

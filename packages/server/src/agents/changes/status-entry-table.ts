@@ -15,6 +15,7 @@ const MAX_LIST = 2 ** 31 - 1
 /** SQLite uses a partial index only if the query repeats the index's condition as a constant. */
 const current = sql<boolean>`is_current = 1`
 const restricted = sql<boolean>`value <> 0`
+const ofLiveGroup = sql<boolean>`delegations.ended_at is null`
 
 const selectCurrent = prepared<{ tail: string }, StatusEntryRow>((db, param) =>
   db.selectFrom('status_entries').selectAll().where('tail', '=', param('tail')).where(current),
@@ -37,6 +38,44 @@ export async function currentEntriesOf(
     .selectAll()
     .where('tail', 'in', tails)
     .where(current)
+    .execute()
+}
+
+const selectLiveEntries = prepared<{ tail: string }, StatusEntryRow>((db, param) =>
+  db
+    .selectFrom('delegations')
+    .innerJoin('status_entries', (join) =>
+      join
+        .onRef('status_entries.list', '=', 'delegations.list')
+        .onRef('status_entries.idx', '=', 'delegations.idx'),
+    )
+    .selectAll('status_entries')
+    .where('delegations.tail', '=', param('tail'))
+    .where(ofLiveGroup),
+)
+
+/** The entries of an agent's groups of delegations that have not ended. */
+export function delegationEntries(db: Db, tail: string): Promise<StatusEntryRow[]> {
+  return selectLiveEntries(db, { tail })
+}
+
+/** The same of several agents. */
+export async function delegationEntriesOf(
+  db: Db,
+  tails: readonly string[],
+): Promise<StatusEntryRow[]> {
+  // PostgreSQL rejects `in ()`.
+  if (tails.length === 0) return []
+  return db
+    .selectFrom('delegations')
+    .innerJoin('status_entries', (join) =>
+      join
+        .onRef('status_entries.list', '=', 'delegations.list')
+        .onRef('status_entries.idx', '=', 'delegations.idx'),
+    )
+    .selectAll('status_entries')
+    .where('delegations.tail', 'in', tails)
+    .where(ofLiveGroup)
     .execute()
 }
 

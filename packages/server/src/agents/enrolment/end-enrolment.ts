@@ -4,13 +4,12 @@ import {
   type EndedEnrolment,
   enrolmentEndMessage,
 } from '@countersign/protocol'
-import { didOfAgent } from '../../base/site.ts'
+import { didOfAgent, tailOf } from '../../base/site.ts'
 import type { JobRow, Tx } from '../../database/database.ts'
 import { cancelJob, scheduleJob } from '../../database/jobs/job-table.ts'
 import { agentByTail } from '../agent-table.ts'
 import type { AgentEffect } from '../changes/change-agent.ts'
 import { revokeAgent } from '../changes/set-status.ts'
-import { tailOf } from '../find-agent.ts'
 import {
   assertRecent,
   decodeSigned,

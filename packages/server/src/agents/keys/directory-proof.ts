@@ -11,7 +11,7 @@ import {
   parseDirectorySignature,
   StructuredFieldError,
 } from '@countersign/protocol'
-import { didOfAgent } from '../../base/site.ts'
+import { didOfAgent, tailOf } from '../../base/site.ts'
 import { timestamp } from '../../base/timestamp.ts'
 import type { AgentRow, Db, Tx } from '../../database/database.ts'
 import type { CoreDeps } from '../../secrets/core-deps.ts'
@@ -19,7 +19,6 @@ import type { Ed25519Verifier } from '../../secrets/ed25519.ts'
 import type { StoredDirectoryProof } from '../agent-record.ts'
 import { agentByTail } from '../agent-table.ts'
 import { changeAgent } from '../changes/change-agent.ts'
-import { tailOf } from '../find-agent.ts'
 
 export interface DirectoryProofDeps extends Pick<CoreDeps, 'db' | 'site' | 'now'> {
   readonly ed25519: Ed25519Verifier

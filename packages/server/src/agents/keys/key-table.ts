@@ -188,11 +188,6 @@ export async function replaceCurrentKey(
   return true
 }
 
-/** Whether a restored database does not have the current key of an agent, but only its thumbprint. */
-export function isKeyLost(agent: Pick<AgentRow, 'public_key' | 'key_thumbprint'>): boolean {
-  return Buffer.compare(agent.public_key, agent.key_thumbprint) === 0
-}
-
 /**
  * Replaces the current key of an agent by one of which only the thumbprint is known. The former key is recorded as retired, and
  * what had the number of the lost key or a higher one is forgotten.

@@ -2,6 +2,7 @@ import { CONTEST_WINDOW_MS, CodedError } from '@countersign/protocol'
 import { type RawBuilder, sql } from 'kysely'
 import type { AgentRow, Db, Tx } from '../../database/database.ts'
 import { prepared } from '../../database/prepared.ts'
+import { enrolled } from '../enrolment/enrolment-of-agent.ts'
 
 /** A key that is to become the current one of an agent. */
 export interface WantedKey {
@@ -15,6 +16,8 @@ export interface WantedKey {
 
 /** What keeps a key from becoming the current one of an agent. It cannot change during the write transaction that reads it. */
 export interface KeyUse {
+  /** Whether the agent is one of a workload, whose key it has for good. */
+  readonly isEnrolled: boolean
   /** Whether an agent that is not revoked has this key and label. */
   readonly isPairTaken: boolean
   /** Whether an agent that is not revoked had this key and label, and its owner may still contest that it was replaced. */
@@ -35,10 +38,12 @@ export interface KeyUse {
 export type KeyReuse = 'owner' | 'any'
 
 /**
- * Why a key cannot become the current one of an agent: KEY_ALREADY_CLAIMED, with the reason in its message.
+ * Why a key cannot become the current one of an agent: CONFLICT if the agent is enrolled, else KEY_ALREADY_CLAIMED, with the reason
+ * in its message.
  * @returns null if it can
  */
 export function keyUseRefusal(keyReuse: KeyReuse, use: KeyUse): CodedError | null {
+  if (use.isEnrolled) return enrolled()
   if (use.isKeyCompromised) {
     return taken(
       'This key was reported as compromised, so nobody can claim it again. Make a new key.',
@@ -80,7 +85,7 @@ function taken(message: string): CodedError {
 /**
  * Checks that a key may become the current one of an agent, by the rules of a claim. The agent's own former keys may not.
  * @param at milliseconds since 1970
- * @throws CodedError KEY_ALREADY_CLAIMED
+ * @throws CodedError CONFLICT if the agent is enrolled, KEY_ALREADY_CLAIMED
  */
 export async function assertUsable(
   tx: Tx,
@@ -102,6 +107,7 @@ type WantedInSql = Readonly<Record<'key' | 'label' | 'owner' | 'tail' | 'at', un
 
 /** Selects a row if the answer is yes. */
 const QUESTIONS: Readonly<Record<keyof KeyUse, (wanted: WantedInSql) => RawBuilder<unknown>>> = {
+  isEnrolled: ({ tail }) => sql`select 1 from enrolments where tail = ${tail}`,
   isPairTaken: ({ key, label }) => sql`select 1 from agents
     where public_key = ${key} and agent_id = ${label} and pair_slot = 0`,
   isPairReserved: ({ key, label, tail, at }) => sql`${replacedKeys(key)}

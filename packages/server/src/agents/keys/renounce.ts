@@ -6,14 +6,13 @@ import {
   type Renounced,
   type RenounceRequest,
 } from '@countersign/protocol'
-import { didOfAgent } from '../../base/site.ts'
+import { didOfAgent, tailOf } from '../../base/site.ts'
 import { timestamp, timestampOrNull } from '../../base/timestamp.ts'
 import type { AgentRow, JobRow, Tx } from '../../database/database.ts'
 import { cancelJob, scheduleJob } from '../../database/jobs/job-table.ts'
 import { agentByTail, clearRenounced } from '../agent-table.ts'
 import { type AgentEffect, changeAgent, isOfCurrentKey } from '../changes/change-agent.ts'
 import { revokeAgent, setStatus } from '../changes/set-status.ts'
-import { tailOf } from '../find-agent.ts'
 import { isCompromised, markRenounced, recoveryOf } from './key-table.ts'
 import {
   assertCurrent,

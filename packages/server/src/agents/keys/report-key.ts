@@ -5,12 +5,12 @@ import {
   type KeyReport,
   type Tail,
 } from '@countersign/protocol'
-import { didOfAgent } from '../../base/site.ts'
+import { didOfAgent, tailOf } from '../../base/site.ts'
 import type { AgentRow, Db, Tx } from '../../database/database.ts'
 import { afterCommit } from '../../http/errors.ts'
 import type { CoreDeps } from '../../secrets/core-deps.ts'
 import { burnKey } from '../changes/set-status.ts'
-import { requireOwn, tailOf } from '../find-agent.ts'
+import { requireOwn } from '../find-agent.ts'
 import { type AgentKey, keysOfAgent } from './key-table.ts'
 import { listKeys } from './list-keys.ts'
 import {

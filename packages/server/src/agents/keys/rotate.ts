@@ -6,13 +6,11 @@ import {
   type RotateRequest,
   type Tail,
 } from '@countersign/protocol'
-import { didOfAgent, type Site } from '../../base/site.ts'
+import { didOfAgent, type Site, tailOf } from '../../base/site.ts'
 import { timestamp } from '../../base/timestamp.ts'
 import type { AgentRow, Db, Tx } from '../../database/database.ts'
 import { changeAgent } from '../changes/change-agent.ts'
 import { RENOUNCED_MESSAGE } from '../changes/holds.ts'
-import { assertNotEnrolled } from '../enrolment/assert-not-enrolled.ts'
-import { tailOf } from '../find-agent.ts'
 import { currentSince, keysOfAgent } from './key-table.ts'
 import { assertUsable } from './key-use.ts'
 import {
@@ -38,8 +36,8 @@ interface Rotation {
  * Replaces the current key of an active agent by a new one, at once. Both keys sign the same bytes. Of concurrent rotations, one
  * succeeds. Repeating a rotation that succeeded changes nothing and returns the same, so a retry after a lost response is safe.
  * @param reference the agent's DID or its tail
- * @throws CodedError VALIDATION_ERROR, NOT_FOUND, CONFLICT if `sequence` is not the next one or the key has
- *   renounced the agent, INVALID_SIGNATURE, AGENT_NOT_ACTIVE, KEY_ALREADY_CLAIMED
+ * @throws CodedError VALIDATION_ERROR, NOT_FOUND, CONFLICT if `sequence` is not the next one, the key has renounced the agent or
+ *   the agent is enrolled, INVALID_SIGNATURE, AGENT_NOT_ACTIVE, KEY_ALREADY_CLAIMED
  */
 export async function rotate(
   deps: KeyOperationDeps,
@@ -127,7 +125,6 @@ async function rotateInTransaction(
   { sequence, oldKey, newKey, logged }: Rotation,
 ): Promise<AgentRow> {
   const at = Math.max(now(), currentSince(agent))
-  await assertNotEnrolled(tx, agent.tail)
   // The key may have changed since the signatures were verified.
   const current = nextTo(agent, sequence)
   if (Buffer.compare(current, oldKey) !== 0) {

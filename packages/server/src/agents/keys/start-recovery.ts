@@ -10,13 +10,14 @@ import { assertOwnerNotSuspended } from '../../accounts/owner-suspension.ts'
 import { assertEstablishedMethod } from '../../accounts/owners/established-method.ts'
 import type { Session } from '../../accounts/owners/session.ts'
 import { hashToken } from '../../base/hash-token.ts'
+import { tailOf } from '../../base/site.ts'
 import { timestamp } from '../../base/timestamp.ts'
 import type { AgentRow, Tx } from '../../database/database.ts'
 import type { CoreDeps } from '../../secrets/core-deps.ts'
 import { changeAgent } from '../changes/change-agent.ts'
 import { burnKey } from '../changes/set-status.ts'
-import { assertNotEnrolled } from '../enrolment/assert-not-enrolled.ts'
-import { requireOwn, tailOf } from '../find-agent.ts'
+import { assertNotEnrolled } from '../enrolment/enrolment-of-agent.ts'
+import { requireOwn } from '../find-agent.ts'
 import { hasOpenTransfer } from '../transfers/transfer-table.ts'
 import { endRecovery } from './end-recovery.ts'
 import { insertRecovery, recoveryOf, replaceRecoveryToken } from './key-table.ts'
@@ -133,7 +134,7 @@ async function withToken(
     if (agent.status === 'revoked') {
       throw new CodedError('AGENT_NOT_ACTIVE', 'This agent is revoked, which is final.')
     }
-    await assertNotEnrolled(tx, tail)
+    await assertNotEnrolled(tx.db, tail)
     await work(tx, agent, { hash, at, expiresAt })
     const expiresIn = RECOVERY_TOKEN_LIFETIME_MS / 1000
     return { recoveryToken, expiresAt: timestamp(expiresAt), expiresIn }

@@ -6,11 +6,12 @@ import {
   type Tail,
 } from '@countersign/protocol'
 import { appendNotification } from '../../accounts/notifications/notify-owner.ts'
+import { tailOf } from '../../base/site.ts'
 import type { AgentRow, Tx } from '../../database/database.ts'
 import type { CoreDeps } from '../../secrets/core-deps.ts'
 import { agentByTail } from '../agent-table.ts'
 import { revokeAgent, setStatus } from '../changes/set-status.ts'
-import { noOwnAgent, tailOf } from '../find-agent.ts'
+import { noOwnAgent } from '../find-agent.ts'
 import { cannotBecome } from './change-status.ts'
 
 /**

@@ -8,7 +8,7 @@ import {
 import type { Caller } from '../../accounts/notify-of-access.ts'
 import { assertOwnerNotSuspended } from '../../accounts/owner-suspension.ts'
 import { assertRecentSignIn, type Session } from '../../accounts/owners/session.ts'
-import { didOfAgent } from '../../base/site.ts'
+import { didOfAgent, tailOf } from '../../base/site.ts'
 import { timestampOrNull } from '../../base/timestamp.ts'
 import type { AgentRow, EventRow, Tx } from '../../database/database.ts'
 import type { RequestMetrics } from '../../http/metrics/request-metrics.ts'
@@ -16,7 +16,7 @@ import type { CoreDeps } from '../../secrets/core-deps.ts'
 import type { DelegationActor } from '../changes/change.ts'
 import { changeAgent } from '../changes/change-agent.ts'
 import { RENOUNCED_MESSAGE } from '../changes/holds.ts'
-import { requireOwn, tailOf } from '../find-agent.ts'
+import { requireOwn } from '../find-agent.ts'
 import { isCompromised } from '../keys/key-table.ts'
 import {
   assertCurrent,

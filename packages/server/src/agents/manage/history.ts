@@ -1,9 +1,10 @@
 import type { AgentHistory, HistoryQuery, Tail } from '@countersign/protocol'
+import { tailOf } from '../../base/site.ts'
 import { timestamp } from '../../base/timestamp.ts'
 import type { AgentRow, Db, EventRow } from '../../database/database.ts'
 import type { CoreDeps } from '../../secrets/core-deps.ts'
 import { agentByTail } from '../agent-table.ts'
-import { noOwnAgent, tailOf } from '../find-agent.ts'
+import { noOwnAgent } from '../find-agent.ts'
 import { eventsOfAgent, eventsOfType } from './agent-event-table.ts'
 
 const PAGE_SIZE = 50

@@ -17,8 +17,7 @@ import {
   initialProfile,
   type OwnerRecord,
 } from '../agent-record.ts'
-import { agentsByTails } from '../agent-table.ts'
-import { isKeyLost } from '../keys/key-table.ts'
+import { agentsByTails, isKeyLost } from '../agent-table.ts'
 import { type ProvenChannelRow, provenChannels, provenChannelsOf } from '../proven-channel-table.ts'
 
 /** The record of a new agent, from the event of its claim. Null: erased with the owner's account, so the row must be read. */

@@ -8,13 +8,13 @@ import {
   type Tail,
 } from '@countersign/protocol'
 import { assertOwnerNotSuspended } from '../../accounts/owner-suspension.ts'
-import { didOfAgent, type Site } from '../../base/site.ts'
+import { didOfAgent, type Site, tailOf } from '../../base/site.ts'
 import { timestamp, timestampOrNull } from '../../base/timestamp.ts'
 import type { AgentRow, Db } from '../../database/database.ts'
 import type { ReportEvidenceRow, ReportRow } from '../../database/schema/report-rows.ts'
 import type { CoreDeps } from '../../secrets/core-deps.ts'
 import { agentByTail } from '../agent-table.ts'
-import { noOwnAgent, tailOf } from '../find-agent.ts'
+import { noOwnAgent } from '../find-agent.ts'
 import { type AgentKey, keysOfAgent } from '../keys/key-table.ts'
 import {
   answerOpenReport,

@@ -2,7 +2,7 @@ import { CodedError, type ErrorCode, MAX_TRANSFER_AGENTS } from '@countersign/pr
 import { ownerById } from '../../accounts/owner-table.ts'
 import type { AgentRow, Db } from '../../database/database.ts'
 import { agentsByTails } from '../agent-table.ts'
-import { assertNotEnrolled } from '../enrolment/assert-not-enrolled.ts'
+import { assertNotEnrolled } from '../enrolment/enrolment-of-agent.ts'
 import { noOwnAgent } from '../find-agent.ts'
 import { recoveryOf, shareKeyWithOthers, suspensionOfKey } from '../keys/key-table.ts'
 import type { KeyReuse } from '../keys/key-use.ts'
@@ -62,7 +62,7 @@ async function assertMovable(db: Db, agent: AgentRow): Promise<void> {
     throw new CodedError(code, `An agent of this transfer cannot move: ${why} (${agent.tail}).`)
   }
   if (agent.status === 'revoked') refuse('it is revoked, which is final', 'AGENT_NOT_ACTIVE')
-  await assertNotEnrolled({ db }, agent.tail)
+  await assertNotEnrolled(db, agent.tail)
   const isHeld = agent.status === 'suspended' && agent.status_set_by === 'operator'
   if (isHeld || (await suspensionOfKey(db, agent.public_key)) !== undefined) {
     refuse('the operator suspended it, and only they can lift that')

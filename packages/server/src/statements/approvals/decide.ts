@@ -14,8 +14,8 @@ import {
   type Session,
 } from '../../accounts/owners/session.ts'
 import { changeAgent } from '../../agents/changes/change-agent.ts'
-import { requireOwn, tailOf } from '../../agents/find-agent.ts'
-import { didOfAgent } from '../../base/site.ts'
+import { requireOwn } from '../../agents/find-agent.ts'
+import { didOfAgent, tailOf } from '../../base/site.ts'
 import { timestampOrNull } from '../../base/timestamp.ts'
 import type { Tx } from '../../database/database.ts'
 import type { RequestMetrics } from '../../http/metrics/request-metrics.ts'

@@ -23,9 +23,10 @@ import {
   liveDelegations,
 } from '../../agents/changes/delegation-table.ts'
 import { allocateEntry } from '../../agents/changes/status-entry-table.ts'
-import { findOrThrow, requireOwn, tailOf } from '../../agents/find-agent.ts'
+import { findOrThrow, requireOwn } from '../../agents/find-agent.ts'
 import { assertOwnRequest } from '../../agents/verification/own-request.ts'
 import type { VerifyDeps } from '../../agents/verification/verify-challenge.ts'
+import { tailOf } from '../../base/site.ts'
 import { timestamp } from '../../base/timestamp.ts'
 import type { AgentRow, JobRow, Tx } from '../../database/database.ts'
 import { scheduleJob } from '../../database/jobs/job-table.ts'
