@@ -23,8 +23,9 @@ import {
 } from './callers.ts'
 import { type Caller, type LookupResult, PREFLIGHT } from './decision/decide.ts'
 import type { Basis, CertificateFault, Proof } from './decision/decision.ts'
-import { evaluate, failureOutcome } from './decision/evaluate.ts'
 import {
+  evaluate,
+  failureOutcome,
   type Outcome,
   outcomeOf,
   rateLimitedOutcome,
