@@ -21,7 +21,7 @@ import {
   type SessionCaller,
   sessionOf,
 } from './callers.ts'
-import { type Caller, type LookupResult, PREFLIGHT } from './decision/decide.ts'
+import { type Caller, isLogFinal, type LookupResult, PREFLIGHT } from './decision/decide.ts'
 import type { Basis, CertificateFault, Proof } from './decision/decision.ts'
 import {
   evaluate,
@@ -34,7 +34,7 @@ import {
 } from './decision/outcome.ts'
 import { type AcceptedProofs, varyHeader } from './denial.ts'
 import { type TrustedIssuer, trustedIssuers } from './issuers/trusted-issuers.ts'
-import { isLogFinal, type LoggedKeys, loggedKeysFor } from './logged-keys.ts'
+import { type LoggedKeys, loggedKeysFor } from './logged-keys.ts'
 import type { GatewayOptions } from './options.ts'
 import type { Policy } from './policy/policy.ts'
 import { pathOf, RouteMatcher } from './policy/route-matcher.ts'

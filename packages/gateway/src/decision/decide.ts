@@ -58,6 +58,12 @@ export type LookupResult =
       readonly restricted?: boolean
     }
 
+/** Whether nothing that a decision about an agent depends on can change while its key stays. */
+export function isLogFinal(lookup: LookupResult | null): boolean {
+  const agent = lookup?.kind === 'answered' ? lookup.agent : null
+  return [...(agent?.logged?.values() ?? [])].every((state) => state === 'logged')
+}
+
 /** The result of evaluating the rules, before the rate limit is applied. */
 export interface Verdict {
   readonly action: Action
