@@ -28,13 +28,15 @@ export function decidedHere({ policy: input, ...each }: DecisionCase) {
   const vary = varyHeader(naming, accepts)
   const context = { naming, accepts, signInUrl, vary, challenge: () => null }
   const accept = each.headers.find(([name]) => name === 'Accept')?.[1] ?? null
-  const denial = denialFor(decision, context, accept, () => ({
-    method: each.method,
-    target: each.target,
-    headers: each.headers,
-    scheme: 'https' as const,
-    authority: 'shop.example',
-  }))
+  const denial = decision.admitted
+    ? null
+    : denialFor(decision, context, accept, () => ({
+        method: each.method,
+        target: each.target,
+        headers: each.headers,
+        scheme: 'https' as const,
+        authority: 'shop.example',
+      }))
   return {
     rules: rules.map((one) => routes.all.indexOf(one)),
     decision: comparable,

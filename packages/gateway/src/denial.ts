@@ -27,19 +27,20 @@ export interface DenialContext {
 /**
  * Builds the response for a refused request: the error envelope of the contract (section 7) with the reason codes, or an
  * HTML page if the caller prefers one.
+ * @param decision one that does not admit the request
  * @param accept the caller's Accept header
  * @param raw the request as it was received
- * @returns null if the request is admitted
  */
 export function denialFor(
   decision: Decision,
   context: DenialContext,
   accept: string | null,
   raw: () => RawRequest,
-): Denial | null {
+): Denial {
   const { accepts, vary } = context
-  const { admitted, refusal, reasons } = decision
-  if (admitted || refusal === null) return null
+  const { reasons } = decision
+  // Every decision that does not admit the request has one.
+  const refusal = decision.refusal as Refusal
   const { status, code, retryAfterSeconds } = refusal
   // Reasons would reveal what 404 hides.
   const hidden = status === 404

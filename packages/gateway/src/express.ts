@@ -60,7 +60,9 @@ export function gateway(options: ExpressGatewayOptions): GatewayMiddleware {
     const raw = () => rawNodeRequest(request, target, tlsTerminated ? 'https' : request.protocol)
     const proceed = ({ decision, forwarded }: Outcome) => {
       request.agent = decision
-      const denial = denialFor(decision, gate, headerOf(request, 'accept'), raw)
+      const denial = decision.admitted
+        ? null
+        : denialFor(decision, gate, headerOf(request, 'accept'), raw)
       response.setHeader('vary', mergeVary(String(response.getHeader('vary') ?? ''), vary))
       if (denial === null) {
         addForwardedHeaders(request, forwarded)

@@ -47,7 +47,9 @@ export function gateway(options: FastifyGatewayOptions): FastifyPluginCallback {
     stripIdentityHeaders(node, gate.isIdentityHeader)
     const proceed = ({ decision, forwarded }: Outcome) => {
       request.agent = decision
-      const denial = denialFor(decision, gate, headerOf(node, 'accept'), raw)
+      const denial = decision.admitted
+        ? null
+        : denialFor(decision, gate, headerOf(node, 'accept'), raw)
       if (denial === null) {
         addForwardedHeaders(node, forwarded)
         return next()

@@ -72,7 +72,7 @@ export function gateway(options: FetchGatewayOptions) {
         raw,
         readBody: bodyReader(request),
       })
-      const denial = denialFor(decision, gate, field('accept'), raw)
+      const denial = decision.admitted ? null : denialFor(decision, gate, field('accept'), raw)
       const cleaned: Decided = withIdentityHeaders(request, gate.isIdentityHeader, forwarded)
       cleaned[DECISION] = decision
       if (denial === null) return addVary(await handler(cleaned, ...rest), vary)
