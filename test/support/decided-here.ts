@@ -1,9 +1,10 @@
 import { decide, strictest } from '../../packages/gateway/src/decision/decide.ts'
 import { outcomeOf } from '../../packages/gateway/src/decision/outcome.ts'
-import { denialFor, varyHeader } from '../../packages/gateway/src/denial.ts'
+import { denialFor } from '../../packages/gateway/src/denial.ts'
 import { PolicyError } from '../../packages/gateway/src/policy/policy-error.ts'
 import { readPolicy } from '../../packages/gateway/src/policy/read-policy.ts'
 import { RouteMatcher } from '../../packages/gateway/src/policy/route-matcher.ts'
+import { varyHeader } from '../../packages/gateway/src/request/headers.ts'
 import { type DecisionCase, type MistakeCase, namingOf } from './policy-cases.ts'
 
 /** What the gateway in TypeScript decides on a case, with its response, for comparing other implementations. */

@@ -5,12 +5,7 @@ import {
   type RawRequest,
 } from '@countersign/protocol'
 import type { Decision, Denial, Refusal } from './decision/decision.ts'
-
-/** What a gateway accepts as proof of possession. */
-export interface AcceptedProofs {
-  readonly sessions: boolean
-  readonly signatures: boolean
-}
+import type { AcceptedProofs } from './request/headers.ts'
 
 /** The properties of a gateway that its refusals depend on. */
 export interface DenialContext {
@@ -88,24 +83,6 @@ function challengesOf({ naming, accepts, signInUrl }: DenialContext): string {
   return signInUrl === null
     ? `${naming.idHeader}, Bearer`
     : `${naming.idHeader} sign_in="${signInUrl}", Bearer`
-}
-
-/** The `Vary` value for every response behind a gateway. */
-export function varyHeader({ idHeader }: Naming, { sessions, signatures }: AcceptedProofs): string {
-  return [
-    idHeader,
-    ...(sessions ? ['Authorization'] : []),
-    ...(signatures ? ['Signature'] : []),
-  ].join(', ')
-}
-
-/** Adds names to a `Vary` value, without duplicates. */
-export function mergeVary(vary: string | null | undefined, names: string): string {
-  if (!vary) return names
-  const present = vary.toLowerCase().split(/\s*,\s*/)
-  if (present.includes('*')) return vary
-  const missing = names.split(', ').filter((each) => !present.includes(each.toLowerCase()))
-  return [vary, ...missing].join(', ')
 }
 
 /** The same rule as in the service: HTML must be listed, and before JSON. */

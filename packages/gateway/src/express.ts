@@ -1,10 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Decision, Denial, Refused } from './decision/decision.ts'
 import type { Outcome } from './decision/outcome.ts'
-import { callOnRefused, denialFor, headersWithoutBody, mergeVary } from './denial.ts'
+import { callOnRefused, denialFor, headersWithoutBody } from './denial.ts'
 import { Gate } from './gate.ts'
 import type { Closeable, GatewayOptions } from './options.ts'
-import { isPreflight, isSigned } from './request/gateway-request.ts'
+import { isPreflight, isSigned, mergeVary } from './request/headers.ts'
 import {
   addForwardedHeaders,
   headerOf,

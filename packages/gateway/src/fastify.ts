@@ -1,10 +1,10 @@
 import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify'
 import type { Decision, Denial, Refused } from './decision/decision.ts'
 import type { Outcome } from './decision/outcome.ts'
-import { callOnRefused, denialFor, headersWithoutBody, mergeVary } from './denial.ts'
+import { callOnRefused, denialFor, headersWithoutBody } from './denial.ts'
 import { Gate } from './gate.ts'
 import type { GatewayOptions } from './options.ts'
-import { isPreflight, isSigned } from './request/gateway-request.ts'
+import { isPreflight, isSigned, mergeVary } from './request/headers.ts'
 import {
   addForwardedHeaders,
   headerOf,

@@ -32,7 +32,6 @@ import {
   signedOutcome,
   unverifiedOutcome,
 } from './decision/outcome.ts'
-import { type AcceptedProofs, varyHeader } from './denial.ts'
 import { type TrustedIssuer, trustedIssuers } from './issuers/trusted-issuers.ts'
 import { type LoggedKeys, loggedKeysFor } from './logged-keys.ts'
 import type { GatewayOptions } from './options.ts'
@@ -41,7 +40,7 @@ import { pathOf, RouteMatcher } from './policy/route-matcher.ts'
 import { type ReadOptions, readOptions, reportMissingStore } from './read-options.ts'
 import { addressOf, limitKey } from './request/address-key.ts'
 import type { GatewayRequest } from './request/gateway-request.ts'
-import { identityHeaderMatcher } from './request/identity-headers.ts'
+import { type AcceptedProofs, identityHeaderMatcher, varyHeader } from './request/headers.ts'
 import { carriesChain, NO_AUDIENCE, Signatures, timely } from './signatures.ts'
 import type { Signer, SignerKey } from './signer-keys.ts'
 import { TokenBuckets } from './token-buckets.ts'

@@ -5,7 +5,7 @@ import type { Decision, Refused } from './decision/decision.ts'
 import { customResponse, denialFor } from './denial.ts'
 import { Gate } from './gate.ts'
 import type { Closeable, GatewayOptions } from './options.ts'
-import { isPreflight, isSigned } from './request/gateway-request.ts'
+import { isPreflight, isSigned } from './request/headers.ts'
 import { rawNodeRequest } from './request/node-request.ts'
 import {
   addVary,

@@ -6,7 +6,7 @@ import type {
   UnverifiedResult,
 } from '@countersign/protocol'
 import type { Mode, Policy, Rules } from '../policy/policy.ts'
-import { type ForwardedHeaders, forwardedHeaders } from '../request/identity-headers.ts'
+import { type ForwardedHeaders, forwardedHeaders } from '../request/headers.ts'
 import {
   type Caller,
   decide,
