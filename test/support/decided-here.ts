@@ -1,9 +1,10 @@
 import { decide, strictest } from '../../packages/gateway/src/decision/decide.ts'
 import { outcomeOf } from '../../packages/gateway/src/decision/outcome.ts'
-import { denialFor, varyHeader } from '../../packages/gateway/src/denial.ts'
+import { denialFor } from '../../packages/gateway/src/denial.ts'
 import { PolicyError } from '../../packages/gateway/src/policy/policy-error.ts'
 import { readPolicy } from '../../packages/gateway/src/policy/read-policy.ts'
 import { RouteMatcher } from '../../packages/gateway/src/policy/route-matcher.ts'
+import { varyHeader } from '../../packages/gateway/src/request/headers.ts'
 import { type DecisionCase, type MistakeCase, namingOf } from './policy-cases.ts'
 
 /** What the gateway in TypeScript decides on a case, with its response, for comparing other implementations. */
@@ -28,13 +29,15 @@ export function decidedHere({ policy: input, ...each }: DecisionCase) {
   const vary = varyHeader(naming, accepts)
   const context = { naming, accepts, signInUrl, vary, challenge: () => null }
   const accept = each.headers.find(([name]) => name === 'Accept')?.[1] ?? null
-  const denial = denialFor(decision, context, accept, () => ({
-    method: each.method,
-    target: each.target,
-    headers: each.headers,
-    scheme: 'https' as const,
-    authority: 'shop.example',
-  }))
+  const denial = decision.admitted
+    ? null
+    : denialFor(decision, context, accept, () => ({
+        method: each.method,
+        target: each.target,
+        headers: each.headers,
+        scheme: 'https' as const,
+        authority: 'shop.example',
+      }))
   return {
     rules: rules.map((one) => routes.all.indexOf(one)),
     decision: comparable,

@@ -5,12 +5,7 @@ import {
   type RawRequest,
 } from '@countersign/protocol'
 import type { Decision, Denial, Refusal } from './decision/decision.ts'
-
-/** What a gateway accepts as proof of possession. */
-export interface AcceptedProofs {
-  readonly sessions: boolean
-  readonly signatures: boolean
-}
+import type { AcceptedProofs } from './request/headers.ts'
 
 /** The properties of a gateway that its refusals depend on. */
 export interface DenialContext {
@@ -27,19 +22,20 @@ export interface DenialContext {
 /**
  * Builds the response for a refused request: the error envelope of the contract (section 7) with the reason codes, or an
  * HTML page if the caller prefers one.
+ * @param decision one that does not admit the request
  * @param accept the caller's Accept header
  * @param raw the request as it was received
- * @returns null if the request is admitted
  */
 export function denialFor(
   decision: Decision,
   context: DenialContext,
   accept: string | null,
   raw: () => RawRequest,
-): Denial | null {
+): Denial {
   const { accepts, vary } = context
-  const { admitted, refusal, reasons } = decision
-  if (admitted || refusal === null) return null
+  const { reasons } = decision
+  // Every decision that does not admit the request has one.
+  const refusal = decision.refusal as Refusal
   const { status, code, retryAfterSeconds } = refusal
   // Reasons would reveal what 404 hides.
   const hidden = status === 404
@@ -87,24 +83,6 @@ function challengesOf({ naming, accepts, signInUrl }: DenialContext): string {
   return signInUrl === null
     ? `${naming.idHeader}, Bearer`
     : `${naming.idHeader} sign_in="${signInUrl}", Bearer`
-}
-
-/** The `Vary` value for every response behind a gateway. */
-export function varyHeader({ idHeader }: Naming, { sessions, signatures }: AcceptedProofs): string {
-  return [
-    idHeader,
-    ...(sessions ? ['Authorization'] : []),
-    ...(signatures ? ['Signature'] : []),
-  ].join(', ')
-}
-
-/** Adds names to a `Vary` value, without duplicates. */
-export function mergeVary(vary: string | null | undefined, names: string): string {
-  if (!vary) return names
-  const present = vary.toLowerCase().split(/\s*,\s*/)
-  if (present.includes('*')) return vary
-  const missing = names.split(', ').filter((each) => !present.includes(each.toLowerCase()))
-  return [vary, ...missing].join(', ')
 }
 
 /** The same rule as in the service: HTML must be listed, and before JSON. */

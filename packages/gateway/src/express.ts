@@ -1,10 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Decision, Denial, Refused } from './decision/decision.ts'
 import type { Outcome } from './decision/outcome.ts'
-import { callOnRefused, denialFor, headersWithoutBody, mergeVary } from './denial.ts'
+import { callOnRefused, denialFor, headersWithoutBody } from './denial.ts'
 import { Gate } from './gate.ts'
 import type { Closeable, GatewayOptions } from './options.ts'
-import { isPreflight, isSigned } from './request/gateway-request.ts'
+import { isPreflight, isSigned, mergeVary } from './request/headers.ts'
 import {
   addForwardedHeaders,
   headerOf,
@@ -60,7 +60,9 @@ export function gateway(options: ExpressGatewayOptions): GatewayMiddleware {
     const raw = () => rawNodeRequest(request, target, tlsTerminated ? 'https' : request.protocol)
     const proceed = ({ decision, forwarded }: Outcome) => {
       request.agent = decision
-      const denial = denialFor(decision, gate, headerOf(request, 'accept'), raw)
+      const denial = decision.admitted
+        ? null
+        : denialFor(decision, gate, headerOf(request, 'accept'), raw)
       response.setHeader('vary', mergeVary(String(response.getHeader('vary') ?? ''), vary))
       if (denial === null) {
         addForwardedHeaders(request, forwarded)

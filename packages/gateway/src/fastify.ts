@@ -1,10 +1,10 @@
 import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify'
 import type { Decision, Denial, Refused } from './decision/decision.ts'
 import type { Outcome } from './decision/outcome.ts'
-import { callOnRefused, denialFor, headersWithoutBody, mergeVary } from './denial.ts'
+import { callOnRefused, denialFor, headersWithoutBody } from './denial.ts'
 import { Gate } from './gate.ts'
 import type { GatewayOptions } from './options.ts'
-import { isPreflight, isSigned } from './request/gateway-request.ts'
+import { isPreflight, isSigned, mergeVary } from './request/headers.ts'
 import {
   addForwardedHeaders,
   headerOf,
@@ -47,7 +47,9 @@ export function gateway(options: FastifyGatewayOptions): FastifyPluginCallback {
     stripIdentityHeaders(node, gate.isIdentityHeader)
     const proceed = ({ decision, forwarded }: Outcome) => {
       request.agent = decision
-      const denial = denialFor(decision, gate, headerOf(node, 'accept'), raw)
+      const denial = decision.admitted
+        ? null
+        : denialFor(decision, gate, headerOf(node, 'accept'), raw)
       if (denial === null) {
         addForwardedHeaders(node, forwarded)
         return next()

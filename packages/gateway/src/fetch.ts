@@ -2,7 +2,7 @@ import type { Decision, Refused } from './decision/decision.ts'
 import { customResponse, denialFor } from './denial.ts'
 import { Gate } from './gate.ts'
 import type { Closeable, GatewayOptions } from './options.ts'
-import { isPreflight, isSigned } from './request/gateway-request.ts'
+import { isPreflight, isSigned } from './request/headers.ts'
 import {
   addVary,
   bodyReader,
@@ -72,7 +72,7 @@ export function gateway(options: FetchGatewayOptions) {
         raw,
         readBody: bodyReader(request),
       })
-      const denial = denialFor(decision, gate, field('accept'), raw)
+      const denial = decision.admitted ? null : denialFor(decision, gate, field('accept'), raw)
       const cleaned: Decided = withIdentityHeaders(request, gate.isIdentityHeader, forwarded)
       cleaned[DECISION] = decision
       if (denial === null) return addVary(await handler(cleaned, ...rest), vary)

@@ -21,26 +21,26 @@ import {
   type SessionCaller,
   sessionOf,
 } from './callers.ts'
-import { type Caller, type LookupResult, PREFLIGHT } from './decision/decide.ts'
+import { type Caller, isLogFinal, type LookupResult, PREFLIGHT } from './decision/decide.ts'
 import type { Basis, CertificateFault, Proof } from './decision/decision.ts'
-import { evaluate, failureOutcome } from './decision/evaluate.ts'
 import {
+  evaluate,
+  failureOutcome,
   type Outcome,
   outcomeOf,
   rateLimitedOutcome,
   signedOutcome,
   unverifiedOutcome,
 } from './decision/outcome.ts'
-import { type AcceptedProofs, varyHeader } from './denial.ts'
 import { type TrustedIssuer, trustedIssuers } from './issuers/trusted-issuers.ts'
-import { isLogFinal, type LoggedKeys, loggedKeysFor } from './logged-keys.ts'
+import { type LoggedKeys, loggedKeysFor } from './logged-keys.ts'
 import type { GatewayOptions } from './options.ts'
 import type { Policy } from './policy/policy.ts'
 import { pathOf, RouteMatcher } from './policy/route-matcher.ts'
 import { type ReadOptions, readOptions, reportMissingStore } from './read-options.ts'
 import { addressOf, limitKey } from './request/address-key.ts'
 import type { GatewayRequest } from './request/gateway-request.ts'
-import { identityHeaderMatcher } from './request/identity-headers.ts'
+import { type AcceptedProofs, identityHeaderMatcher, varyHeader } from './request/headers.ts'
 import { carriesChain, NO_AUDIENCE, Signatures, timely } from './signatures.ts'
 import type { Signer, SignerKey } from './signer-keys.ts'
 import { TokenBuckets } from './token-buckets.ts'

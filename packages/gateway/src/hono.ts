@@ -5,7 +5,7 @@ import type { Decision, Refused } from './decision/decision.ts'
 import { customResponse, denialFor } from './denial.ts'
 import { Gate } from './gate.ts'
 import type { Closeable, GatewayOptions } from './options.ts'
-import { isPreflight, isSigned } from './request/gateway-request.ts'
+import { isPreflight, isSigned } from './request/headers.ts'
 import { rawNodeRequest } from './request/node-request.ts'
 import {
   addVary,
@@ -63,7 +63,7 @@ export function gateway(options: HonoGatewayOptions): MiddlewareHandler & Closea
     })
     const { decision, forwarded } = outcome instanceof Promise ? await outcome : outcome
     c.set('agent', decision)
-    const denial = denialFor(decision, gate, field('accept'), raw)
+    const denial = decision.admitted ? null : denialFor(decision, gate, field('accept'), raw)
     const cleaned = withIdentityHeaders(request, gate.isIdentityHeader, forwarded)
     if (cleaned !== request) c.req.raw = cleaned
     if (denial !== null) {

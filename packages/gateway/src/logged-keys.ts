@@ -223,12 +223,6 @@ export function loggedKeysFor(
   return new LoggedKeys(clients, { policies: unique, header: naming.idHeader, timeoutMs, now })
 }
 
-/** Whether nothing that a decision about an agent depends on can change while its key stays. */
-export function isLogFinal(lookup: LookupResult | null): boolean {
-  const agent = lookup?.kind === 'answered' ? lookup.agent : null
-  return [...(agent?.logged?.values() ?? [])].every((state) => state === 'logged')
-}
-
 /** Null if its key is not known. */
 function idOf({ did, key, keySequence = 1 }: AgentData): string | null {
   return key === undefined ? null : `${did} ${keySequence} ${thumbprintOf(key)}`

@@ -58,6 +58,12 @@ export type LookupResult =
       readonly restricted?: boolean
     }
 
+/** Whether nothing that a decision about an agent depends on can change while its key stays. */
+export function isLogFinal(lookup: LookupResult | null): boolean {
+  const agent = lookup?.kind === 'answered' ? lookup.agent : null
+  return [...(agent?.logged?.values() ?? [])].every((state) => state === 'logged')
+}
+
 /** The result of evaluating the rules, before the rate limit is applied. */
 export interface Verdict {
   readonly action: Action
@@ -111,7 +117,7 @@ export function decide(
     return byLevel(rules, 'unknown', 401, [reason(code, header)])
   }
   const proof = proofReason(caller.proof, header)
-  const named = { ...caller, approvalHeader: tokenHeadersOf(header).approval }
+  const named = { ...caller, header }
   if (rules.deny.includes(caller.did))
     return deny(customRefusal(rules, 403), [reason('deny-list'), proof])
   if (!acceptsDelegation(rules, caller.delegation)) {
@@ -193,8 +199,8 @@ export function customRefusal({ refusal }: Pick<Rules, 'refusal'>, status: 401 |
 
 type Reasons = readonly [Reason, ...Reason[]]
 
-/** A caller that names an agent, and the name of the header for approvals. */
-type Named = Extract<Caller, { kind: 'named' }> & { readonly approvalHeader: string }
+/** A caller that names an agent, and the name of the identification header. */
+type Named = Extract<Caller, { kind: 'named' }> & { readonly header: string }
 
 function decideForAgent(
   rules: Rules,
@@ -271,8 +277,10 @@ function decideForLoggedAgent(
     return { ...deny(UNAVAILABLE, [reason('service-unreachable'), ...more]), agent }
   }
   if (fault !== null) {
-    const header = caller.approvalHeader
-    const why = fault === 'approval-required' ? reason(fault, header) : reason(fault)
+    const why =
+      fault === 'approval-required'
+        ? reason(fault, tokenHeadersOf(caller.header).approval)
+        : reason(fault)
     return { ...deny(customRefusal(rules, 403), [why, ...more]), agent }
   }
   if (rules.allow.includes(agent.did)) {

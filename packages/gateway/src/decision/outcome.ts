@@ -5,9 +5,17 @@ import type {
   SignatureResult,
   UnverifiedResult,
 } from '@countersign/protocol'
-import type { Mode, Policy } from '../policy/policy.ts'
-import { type ForwardedHeaders, forwardedHeaders } from '../request/identity-headers.ts'
-import { type Caller, refusalOf, type Verdict } from './decide.ts'
+import type { Mode, Policy, Rules } from '../policy/policy.ts'
+import { type ForwardedHeaders, forwardedHeaders } from '../request/headers.ts'
+import {
+  type Caller,
+  decide,
+  failureVerdict,
+  type LookupResult,
+  refusalOf,
+  strictest,
+  type Verdict,
+} from './decide.ts'
 import type { Basis, Decision, Refusal, RequestSignature } from './decision.ts'
 import { type Reason, type ReasonCode, reason } from './reasons.ts'
 
@@ -20,6 +28,34 @@ export interface Outcome {
 export interface OutcomeContext {
   readonly naming: Naming
   readonly policy: Pick<Policy, 'mode'>
+}
+
+/** The outcome by the strictest of the rules that may apply, at least one. @param basis what is known of the agent */
+export function evaluate(
+  context: OutcomeContext,
+  rules: readonly Rules[],
+  caller: Caller,
+  result: LookupResult | null,
+  basis: Basis | null,
+): Outcome {
+  const known =
+    result?.kind === 'answered' || basis === null
+      ? basis
+      : { ...basis, source: null, statusAgeSeconds: null }
+  const verdicts = rules.map((each) => decide(each, context.naming.idHeader, caller, result))
+  return outcomeOf(context, caller, strictest(verdicts), known)
+}
+
+/** The outcome if the gateway itself fails. @param isDelegated the request has a chain of delegations, which nothing replaces */
+export function failureOutcome(
+  context: OutcomeContext,
+  rules: readonly Rules[],
+  isDelegated: boolean,
+): Outcome {
+  const verdicts = rules.map((each) =>
+    failureVerdict(isDelegated ? { unreachable: 'deny', approval: null } : each),
+  )
+  return outcomeOf(context, { kind: 'none' }, strictest(verdicts), null)
 }
 
 /** Completes a verdict. @param basis what it is based on; null if the caller is no agent */

@@ -3,7 +3,7 @@ import type { RawRequest } from '@countersign/protocol'
 import type { Gate } from '../gate.ts'
 import { pathOf } from '../policy/route-matcher.ts'
 import type { GatewayRequest } from '../request/gateway-request.ts'
-import { isPreflight, isSigned } from '../request/gateway-request.ts'
+import { isPreflight, isSigned } from '../request/headers.ts'
 import { headerOf } from '../request/node-request.ts'
 
 /** How a proxy describes the client's request to the forward-auth server. */

@@ -20,7 +20,7 @@ export function reply(
   response: ServerResponse,
 ): void {
   const accept = dialect === 'nginx' ? null : headerOf(request, 'accept')
-  const denial = denialFor(decision, gate, accept, raw)
+  const denial = decision.admitted ? null : denialFor(decision, gate, accept, raw)
   if (denial === null) {
     // If a header to copy is missing, Caddy 2.6 forwards the literal name of its placeholder. Empty headers avoid that.
     if (dialect === 'forward') {

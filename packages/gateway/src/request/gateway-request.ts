@@ -22,19 +22,3 @@ export interface GatewayRequest {
   /** Reads the body of a signed request. Null: it is in `raw`, or not visible here. */
   readonly readBody: BodyReader | null
 }
-
-/** Whether a request has a signature (RFC 9421), readable or not. @param field a header by its name in lower case */
-export function isSigned(field: (lower: string) => string | null): boolean {
-  return field('signature-input') !== null || field('signature') !== null
-}
-
-/**
- * Whether a request is a CORS preflight (Fetch standard, section 4.9).
- * @param field a header by its name in lower case
- */
-export function isPreflight(
-  method: string | undefined,
-  field: (lower: string) => string | null | undefined,
-): boolean {
-  return method === 'OPTIONS' && !!field('origin') && !!field('access-control-request-method')
-}

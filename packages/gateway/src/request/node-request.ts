@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Http2ServerRequest } from 'node:http2'
 import type { RawRequest } from '@countersign/protocol'
-import type { ForwardedHeaders } from './identity-headers.ts'
+import type { ForwardedHeaders } from './headers.ts'
 
 /** Where body parsers put the bytes of a body, if the application has told them to. */
 interface ParsedRequest {

@@ -1,7 +1,6 @@
 import { type RawRequest, readBody } from '@countersign/protocol'
-import { mergeVary } from '../denial.ts'
 import type { BodyReader } from './gateway-request.ts'
-import type { ForwardedHeaders } from './identity-headers.ts'
+import { type ForwardedHeaders, mergeVary } from './headers.ts'
 
 /** A `Request` as far as it shows what was received. @param tlsTerminated whether it counts as https */
 export function rawWebRequest(request: Request, tlsTerminated: boolean): RawRequest {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { identityHeaderMatcher } from '../../src/request/identity-headers.ts'
+import { identityHeaderMatcher } from '../../src/request/headers.ts'
 
 const isIdentity = identityHeaderMatcher('ServiceID')
 

@@ -4,7 +4,7 @@ import { encodeBase64Url, utf8 } from '../encoding.ts'
 import { coversDigest } from '../http-signatures/components.ts'
 import { parseContentDigest } from '../http-signatures/content-digest.ts'
 import { fieldValue } from '../http-signatures/raw-request.ts'
-import { MAX_CLOCK_SKEW } from '../http-signatures/signature-rules.ts'
+import { MAX_CLOCK_SKEW } from '../http-signatures/signature-input.ts'
 import type {
   ApprovalPolicy,
   NonceOutcome,

@@ -1,5 +1,15 @@
-import { MAX_CLOCK_SKEW, MAX_LIFETIME } from './signature-rules.ts'
-import type { NonceStore, UsedNonce } from './signed-request-types.ts'
+import { sha256 } from '@noble/hashes/sha2.js'
+import { encodeBase64Url, utf8 } from '../encoding.ts'
+import { NONCE } from './accept-signature.ts'
+import { isSafeMethod } from './components.ts'
+import { MAX_CLOCK_SKEW, MAX_LIFETIME, type SignatureInput } from './signature-input.ts'
+import type {
+  NonceOutcome,
+  NonceStore,
+  SignatureReason,
+  SignatureRules,
+  UsedNonce,
+} from './signed-request-types.ts'
 
 /** A memory of used nonces, as far as it matters when it began. */
 export interface NonceMemory {
@@ -120,4 +130,59 @@ export function memoryNonceStore({
 interface KeyShare {
   readonly keyid: string
   used: number
+}
+
+/** A nonce of the profile `wba`: base64 in either alphabet, with or without padding, at most 1 KiB. */
+const WBA_NONCE = /^[A-Za-z0-9+/_-]{1,1024}={0,2}$/
+
+/**
+ * Records the nonce of a verified signature. In the profile `wba`, requests that change nothing may have none. A nonce is remembered
+ * for `MAX_LIFETIME` after `created`, so that signatures of a day do not fill the store: of an older signature, nobody can tell.
+ * @param keys by their thumbprints the one that has signed, and the one whose share of the store the nonce takes. Computed, not cut out of
+ *   the header, so that a stored nonce does not keep the whole header in memory
+ * @param now in milliseconds since 1970
+ * @returns a promise if the store does
+ */
+export function recordNonce(
+  nonces: NonceStore | null,
+  { profile }: SignatureRules,
+  method: string,
+  { nonce, created, expires }: SignatureInput,
+  { keyid, shareOf }: { readonly keyid: string; readonly shareOf: string },
+  now: number,
+): Replay | Promise<Replay> {
+  const isWba = profile === 'wba'
+  if (nonce === null && isWba && isSafeMethod(method)) return 'unchecked'
+  if (nonce === null || !(isWba ? WBA_NONCE : NONCE).test(nonce)) return 'nonce'
+  if (nonces === null) return 'unchecked'
+  const createdAt = (created ?? 0) * 1000
+  const rememberedUntil = Math.min((expires ?? 0) * 1000, createdAt + MAX_LIFETIME * 1000)
+  if (now > rememberedUntil) return replayOf('unchecked', method)
+  const entry = {
+    keyid: shareOf,
+    nonce,
+    hash: encodeBase64Url(sha256(utf8(`${keyid} ${nonce}`))),
+    createdAt,
+    expiresAt: rememberedUntil + MAX_CLOCK_SKEW * 1000,
+  }
+  try {
+    const outcome = nonces.record(entry)
+    if (typeof outcome === 'string') return replayOf(outcome, method)
+    return Promise.resolve(outcome).then(
+      (each) => replayOf(each, method),
+      () => replayOf('unchecked', method),
+    )
+  } catch {
+    return replayOf('unchecked', method)
+  }
+}
+
+/** Whether a request was not sent before, or why it does not count. */
+export type Replay = SignatureReason | 'checked' | 'unchecked'
+
+function replayOf(outcome: NonceOutcome, method: string): Replay {
+  if (outcome === 'used') return 'replay'
+  if (outcome === 'share-exceeded') return 'too-many-requests'
+  if (outcome === 'fresh') return 'checked'
+  return isSafeMethod(method) ? 'unchecked' : 'replay-unchecked'
 }

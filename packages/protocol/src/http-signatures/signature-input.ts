@@ -1,7 +1,15 @@
-import { type Component, coveredField, readComponents, WEB_BOT_AUTH_TAG } from './components.ts'
+import {
+  type Component,
+  type CoveredParts,
+  coveredField,
+  isSafeMethod,
+  readComponents,
+  strictNames,
+  WEB_BOT_AUTH_TAG,
+} from './components.ts'
 import { fieldValue, type HeaderFields } from './raw-request.ts'
 import { parseSignatureAgent } from './signature-agent.ts'
-import type { SignatureAgent } from './signed-request-types.ts'
+import type { SignatureAgent, SignatureReason, SignatureRules } from './signed-request-types.ts'
 import {
   type BareItem,
   isInnerList,
@@ -34,6 +42,16 @@ export const MAX_FIELD_BYTES = 8192
 export const MAX_SIGNATURES = 4
 /** At most this many components in a signature. */
 export const MAX_COMPONENTS = 32
+
+/** How far ahead of this clock a signature may have been made, in seconds. */
+export const MAX_CLOCK_SKEW = 30
+/** How long a signature by an agent may be valid, in seconds. No nonce is remembered for longer after it was created. */
+export const MAX_LIFETIME = 300
+/** How long a signature by a key of a directory may be valid, in seconds: 24 hours (draft-meunier-webbotauth-httpsig-protocol). */
+export const MAX_DIRECTORY_LIFETIME = 86_400
+
+/** The rules for agents of the service, and for keys that nobody has listed. */
+export const AGENT_RULES: SignatureRules = { profile: 'strict', maxLifetimeSeconds: MAX_LIFETIME }
 
 /** Why a request's signature could not be read. */
 export type SignatureInputFault = 'unsigned' | 'limits' | 'malformed' | 'untrusted-agent'
@@ -131,4 +149,52 @@ function parameterOf<T extends BareItem['type']>(params: Parameters, name: strin
   if (item === undefined) return null
   if (item.type !== type) throw new StructuredFieldError(`the parameter ${name} has another type`)
   return item as BareItem & { readonly type: T }
+}
+
+/** Whether a signature covers a component. @param name as in `Signature-Input`, without quotes */
+export function covers({ components }: SignatureInput, name: string): boolean {
+  return components.some((each) => each.name === name)
+}
+
+/**
+ * Whether a signature covers what its profile requires of this request.
+ * @param agentHeaders of the deployment, in lower case; the first one is the identification header
+ */
+export function coversEnough(
+  { profile }: SignatureRules,
+  request: CoveredParts,
+  input: SignatureInput,
+  agentHeaders: readonly string[],
+): boolean {
+  if (profile === 'wba' && isSafeMethod(request.method)) {
+    return covers(input, '@authority') || covers(input, '@target-uri')
+  }
+  const [idHeader] = agentHeaders
+  for (const name of strictNames(request, agentHeaders)) {
+    if (name !== idHeader && !covers(input, name)) return false
+  }
+  // `@query` has the same value for a lone `?` as for no query.
+  return request.hasQuery || !covers(input, '@query')
+}
+
+/** Whether a signature is valid for longer than its rules allow, or has no lifetime. */
+export function exceedsLifetime(
+  { maxLifetimeSeconds }: SignatureRules,
+  { created, expires }: SignatureInput,
+): boolean {
+  if (created === null || expires === null || expires <= created) return true
+  return expires - created > maxLifetimeSeconds
+}
+
+/** @param now in milliseconds since 1970 */
+export function timesFault(
+  rules: SignatureRules,
+  input: SignatureInput,
+  now: number,
+): SignatureReason | null {
+  if (exceedsLifetime(rules, input)) return 'lifetime'
+  const seconds = now / 1000
+  if ((input.created ?? 0) > seconds + MAX_CLOCK_SKEW) return 'not-yet-valid'
+  // With the bounded lifetime, this bounds the age of `created` too.
+  return (input.expires ?? 0) < seconds ? 'expired' : null
 }

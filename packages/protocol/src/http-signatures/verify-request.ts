@@ -6,6 +6,7 @@ import type { Naming } from '../naming.ts'
 import { cachedThumbprint } from '../public-key.ts'
 import { agentHeaders, signatureBase, singletonHeaders } from './components.ts'
 import { matchesContentDigest, parseContentDigest } from './content-digest.ts'
+import { type Replay, recordNonce } from './nonce-store.ts'
 import {
   fieldValue,
   type HeaderFields,
@@ -15,16 +16,15 @@ import {
   requestHasContent,
 } from './raw-request.ts'
 import { isLoopback } from './signature-agent.ts'
-import { readSignatureInput, type SignatureInput } from './signature-input.ts'
 import {
   AGENT_RULES,
   covers,
   coversEnough,
   exceedsLifetime,
-  type Replay,
-  recordNonce,
+  readSignatureInput,
+  type SignatureInput,
   timesFault,
-} from './signature-rules.ts'
+} from './signature-input.ts'
 import { SIGNATURE_REASONS } from './signature-verdict.ts'
 import type {
   Delegation,

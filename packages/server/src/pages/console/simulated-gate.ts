@@ -82,7 +82,9 @@ export async function decideOn(
   const gate = isAway ? await gateWithoutService(options, registry, request) : new Gate(options)
   const { decision, forwarded } = await gate.decide(gatewayRequest(gate, request))
   if (registry.failures.length > 0) throw registry.failures[0]
-  const denial = denialFor(decision, gate, fieldsOf(request)('accept'), () => raw)
+  const denial = decision.admitted
+    ? null
+    : denialFor(decision, gate, fieldsOf(request)('accept'), () => raw)
   return {
     request,
     route,

@@ -1,6 +1,22 @@
 import type { Naming } from '@countersign/protocol'
 import type { Decision } from '../decision/decision.ts'
 
+/** Whether a request has a signature (RFC 9421), readable or not. @param field a header by its name in lower case */
+export function isSigned(field: (lower: string) => string | null): boolean {
+  return field('signature-input') !== null || field('signature') !== null
+}
+
+/**
+ * Whether a request is a CORS preflight (Fetch standard, section 4.9).
+ * @param field a header by its name in lower case
+ */
+export function isPreflight(
+  method: string | undefined,
+  field: (lower: string) => string | null | undefined,
+): boolean {
+  return method === 'OPTIONS' && !!field('origin') && !!field('access-control-request-method')
+}
+
 /**
  * Matches the headers that a gateway sets for the site behind it, `X-<ID header>-…`. Ignores letter case and which
  * character is in place of a hyphen, because servers map `X_ServiceID_Verified` and `X.ServiceID.Verified` to the same
@@ -81,4 +97,28 @@ function namesOf(naming: Naming): ForwardedNames {
 /** The operator chooses the ids of identity providers freely, so they may contain characters a header cannot. */
 function printable(text: string): string {
   return /^[\x21-\x7e]+$/.test(text) ? text : encodeURIComponent(text)
+}
+
+/** What a gateway accepts as proof of possession. */
+export interface AcceptedProofs {
+  readonly sessions: boolean
+  readonly signatures: boolean
+}
+
+/** The `Vary` value for every response behind a gateway. */
+export function varyHeader({ idHeader }: Naming, { sessions, signatures }: AcceptedProofs): string {
+  return [
+    idHeader,
+    ...(sessions ? ['Authorization'] : []),
+    ...(signatures ? ['Signature'] : []),
+  ].join(', ')
+}
+
+/** Adds names to a `Vary` value, without duplicates. */
+export function mergeVary(vary: string | null | undefined, names: string): string {
+  if (!vary) return names
+  const present = vary.toLowerCase().split(/\s*,\s*/)
+  if (present.includes('*')) return vary
+  const missing = names.split(', ').filter((each) => !present.includes(each.toLowerCase()))
+  return [vary, ...missing].join(', ')
 }
