@@ -3,13 +3,20 @@ import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { before, test } from 'node:test'
 import type { OwnerApprovals } from '@countersign/protocol'
-import { Agent, newKey, Registry } from '@countersign/sdk'
 import { unverify } from './support/agents.ts'
 import { allowDelegation } from './support/allow-delegation.ts'
 import { jsonOf } from './support/answer.ts'
 import { approveOnPage, openApprover } from './support/approval-page.ts'
 import { APPROVALS, allowApprovals, deny, givePasskey } from './support/approvals.ts'
 import { openBrowser } from './support/browser.ts'
+import {
+  assertAdmitsVerified,
+  newAgent,
+  newOrigin,
+  newToken,
+  POST,
+  startServices,
+} from './support/example-sites.ts'
 import {
   downloadWheel,
   EXAMPLE,
@@ -20,75 +27,22 @@ import {
 } from './support/examples.ts'
 import { fileCleanup } from './support/file-cleanup.ts'
 import { assign, createIssuer } from './support/grant-world.ts'
-import { freePort } from './support/ports.ts'
 import { pythonFor } from './support/python.ts'
 import type { CommandResult } from './support/run.ts'
-import { ROOT, startTestService, type TestService } from './support/service.ts'
+import { ROOT, type TestService } from './support/service.ts'
 import { signIn } from './support/signed-in.ts'
 import { allOf, BROWSER_MATRIX, needs } from './support/tools.ts'
 
 const cleanup = fileCleanup()
 const all = cleanup
 let service: TestService
-/** Another service, whose agents are strangers to every site of the examples. */
 let elsewhere: TestService
 
 before(async () => {
-  if (EXAMPLE.skip !== false) return
-  service = await startTestService(all)
-  elsewhere = await startTestService(all)
+  if (EXAMPLE.skip === false) ({ service, elsewhere } = await startServices(all))
 })
-async function newToken(at: TestService, owner?: number): Promise<string> {
-  return at.operator.issueToken(owner ?? (await at.operator.addVerifiedOwner()))
-}
-
-/** An agent in this process. */
-async function newAgent(at: TestService, origin: string, owner?: number): Promise<Agent> {
-  const agent = new Agent({
-    registry: new Registry(at.url),
-    signer: await newKey(),
-    audiences: [origin],
-  })
-  await agent.claim(await newToken(at, owner))
-  return agent
-}
-
-async function newOrigin(): Promise<string> {
-  return `http://localhost:${await freePort()}`
-}
-
-const POST = {
-  method: 'POST',
-  headers: { 'content-type': 'application/json' },
-  body: '{"item":"lamp"}',
-}
-
-/**
- * Holds a site to the policy of all examples, also right after its start: an agent is admitted with its first request, and everyone
- * else is refused. Nothing is repeated here; agents sign once more if the site asks for it.
- */
-async function assertGuarded(origin: string, path: string, init: RequestInit = {}) {
-  const [agent, stranger] = await Promise.all([
-    newAgent(service, origin),
-    newAgent(elsewhere, origin),
-  ])
-  const url = origin + path
-  const admitted = await agent.fetch(url, init)
-  const text = await admitted.text()
-  const named = { ...init, headers: { ...init.headers, ServiceID: agent.did as string } }
-  const refused = await Promise.all([
-    stranger.fetch(url, init),
-    fetch(url, init),
-    fetch(url, named),
-  ])
-  assert.deepEqual(
-    refused.map(({ status }) => status),
-    [403, 401, 401],
-    'an agent that the service does not know, nobody, and a DID without a signature',
-  )
-  const line = `agent: ${admitted.status} ${text}; stranger: ${refused[0]?.status}`
-  return { agent, status: admitted.status, text, line }
-}
+const assertGuarded = (origin: string, path: string, init?: RequestInit) =>
+  assertAdmitsVerified({ service, elsewhere }, origin, path, init)
 
 /** Starts the shop of examples/shop, at which the agents of other examples order. */
 async function startShop(): Promise<string> {
@@ -184,26 +138,6 @@ test('cloudflare-worker: the Worker admits only verified agents', EXAMPLE, async
   const { status, text, line, agent } = await assertGuarded(ORIGIN, '/orders', POST)
   assert.deepEqual([status, JSON.parse(text)], [201, { item: 'lamp', orderedBy: agent.did }])
   show('cloudflare-worker', line)
-})
-
-test('nextjs: the route admits only verified agents, the page everyone', EXAMPLE, async (t) => {
-  const ORIGIN = await newOrigin()
-  const { port } = new URL(ORIGIN)
-  const example = await installExample(t, 'nextjs', service, ['gateway'])
-  const built = await example.run('npx', ['next', 'build', '..'], { ORIGIN })
-  assert.equal(built.code, 0, built.stdout + built.stderr)
-  const { stop } = await example.start('npx', ['next', 'start', '--port', port], { ORIGIN })
-  assert.match(await (await fetch(ORIGIN)).text(), /A shop for people and agents/)
-  // The route, and with it the store of nonces, is younger than the first request to it: the SDK signs that one again.
-  const { status, text, line, agent } = await assertGuarded(ORIGIN, '/orders', POST)
-  assert.deepEqual([status, JSON.parse(text)], [201, { item: 'lamp', orderedBy: agent.did }])
-  await stop()
-  // A server that has run for a while admits its first signed POST.
-  const NODE_OPTIONS = `${example.env.NODE_OPTIONS} --import=${join(ROOT, 'test/support/older-process.mjs')}`
-  await example.start('npx', ['next', 'start', '--port', port], { ORIGIN, NODE_OPTIONS })
-  const first = await fetch(await agent.sign(`${ORIGIN}/orders`, POST))
-  assert.equal(first.status, 201, await first.text())
-  show('nextjs', line)
 })
 
 test(

@@ -8,6 +8,9 @@ import { BASE_ENV, run } from './run.ts'
 import { type Cleanup, ROOT, tempDir } from './service.ts'
 import { until } from './until.ts'
 
+/** Shared by all tests, so that the standard library is compiled once. Go finds what is in it by its content. */
+const GOCACHE = join(ROOT, 'node_modules/.cache/go')
+
 /**
  * Builds a program of `tools/` with Go and Debian's packages of Go modules.
  * @param name of its folder
@@ -15,7 +18,7 @@ import { until } from './until.ts'
  */
 export async function buildGo(t: Cleanup, name: string): Promise<string> {
   const dir = tempDir(t)
-  const env = { GO111MODULE: 'off', GOPATH: '/usr/share/gocode', GOCACHE: dir, HOME: dir }
+  const env = { GO111MODULE: 'off', GOPATH: '/usr/share/gocode', GOCACHE, HOME: dir }
   const program = join(dir, name)
   const source = join(ROOT, 'tools', name, 'main.go')
   const built = await run('go', ['build', '-o', program, source], env)
@@ -23,7 +26,7 @@ export async function buildGo(t: Cleanup, name: string): Promise<string> {
   return program
 }
 
-/** An empty home of a user of Go, whose programs have the module of a service. */
+/** An empty home of a user of Go, without modules, whose programs have the module of a service. */
 export class GoHome {
   readonly #t: Cleanup
   readonly dir: string
@@ -33,7 +36,7 @@ export class GoHome {
   constructor(t: Cleanup) {
     this.#t = t
     this.dir = tempDir(t)
-    this.env = { HOME: this.dir, GOCACHE: join(this.dir, 'cache'), GOFLAGS: '-modcacherw' }
+    this.env = { HOME: this.dir, GOCACHE, GOFLAGS: '-modcacherw' }
   }
 
   /** Runs a command, and asserts that it succeeds. @returns its standard output */

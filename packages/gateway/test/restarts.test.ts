@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
-import { agentKeySetUrl, challengeNonce, namingFor, signRequest } from '@countersign/protocol'
+import { challengeNonce } from '@countersign/protocol'
 import { Agent, memoryNonceStore, type NonceStore, newKey, Registry } from '@countersign/sdk'
 import { Redis } from 'ioredis'
 import { fileCleanup } from '../../../test/support/file-cleanup.ts'
@@ -12,7 +12,7 @@ import { until } from '../../../test/support/until.ts'
 import type { Decision } from '../src/decision/decision.ts'
 import { redisNonceStore } from '../src/redis-nonce-store.ts'
 import { FRAMEWORKS, type StartApp } from './support/frameworks.ts'
-import { type SentAnswer, SHOP, send } from './support/signing.ts'
+import { type SentAnswer, SHOP, send, signWithNonce } from './support/signing.ts'
 
 // Requests that were accepted before a restart of the gateway, or of its Redis, must not be accepted again after it.
 
@@ -52,7 +52,7 @@ async function agentAt(clock: { readonly now: number }, ahead: number) {
   const agent = new Agent({ registry, signer: key, audiences: [SHOP], now })
   const owner = await service.operator.addVerifiedOwner()
   const { did } = await agent.claim(await service.operator.issueToken(owner))
-  return { agent, key, did }
+  return { agent, key, did, registry }
 }
 
 function assertUnchecked(answer: SentAnswer, decision: Decision, what: string): void {
@@ -147,7 +147,7 @@ for (const framework of Object.keys(FRAMEWORKS)) {
     const refused = await send(url, await agent.sign(SHOP, POST))
     assertUnchecked(refused, last(), framework)
     const nonce = challengeNonce(503, String(refused.headers['accept-signature'])) ?? ''
-    const signed = await signWith(signer, nonce, clock.now + 29_000)
+    const signed = await signWithNonce(signer, new Request(SHOP, POST), nonce, clock.now + 29_000)
     assert.equal((await send(url, signed)).status, 200)
     assert.equal((await send(url, signed)).status, 401)
     assert.equal(last().signature?.reason, 'replay')
@@ -157,34 +157,4 @@ for (const framework of Object.keys(FRAMEWORKS)) {
     assert.equal((await send(restarted, await agent.sign(SHOP))).status, 200)
     assert.equal(last().signature?.replay, 'unchecked')
   })
-}
-
-/** Signs a POST with a nonce of the site, as `Agent.fetch` does. */
-async function signWith(
-  { key, did }: Awaited<ReturnType<typeof agentAt>>,
-  nonce: string,
-  now: number,
-) {
-  const naming = namingFor()
-  const request = new Request(SHOP, POST)
-  request.headers.set(naming.idHeader, did)
-  const url = agentKeySetUrl(service.url, did.slice(naming.didPrefix.length))
-  const added = await signRequest(
-    {
-      method: 'POST',
-      url: request.url,
-      headers: [...request.headers],
-      body: new TextEncoder().encode(POST.body),
-    },
-    {
-      publicKey: key.publicKey,
-      sign: (message) => key.sign(message),
-      signatureAgent: { dialect: 'ietf', url },
-      naming,
-      createdAt: now,
-      nonce,
-    },
-  )
-  for (const [name, value] of added) request.headers.set(name, value)
-  return request
 }

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
-import { renameSync, writeFileSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
-import { claimAgents } from '../../../../test/support/agents.ts'
+import { type Agents, claimAgents } from '../../../../test/support/agents.ts'
+import { fileCleanup } from '../../../../test/support/file-cleanup.ts'
+import { freePort } from '../../../../test/support/ports.ts'
 import { sendRaw } from '../../../../test/support/raw-http.ts'
-import { claimAgent, startTestService } from '../../../../test/support/service.ts'
+import { claimAgent, startTestService, type TestService } from '../../../../test/support/service.ts'
 import { setStatus } from '../../../../test/support/set-status.ts'
 import { needs } from '../../../../test/support/tools.ts'
-import { until } from '../../../../test/support/until.ts'
-import { type Reached, startEchoSite } from '../support/echo-site.ts'
-import { startGateway } from '../support/gateway-process.ts'
+import { type EchoSite, type Reached, startEchoSite } from '../support/echo-site.ts'
+import { type GatewayProcess, startGateway } from '../support/gateway-process.ts'
 import { type ProxyName, startProxy } from '../support/proxies.ts'
-import { send, signingAgent } from '../support/signing.ts'
+import { send, signForNewGateway, signingAgent } from '../support/signing.ts'
 import { startWsgiSite, type WsgiRequest } from '../support/wsgi-site.ts'
 
 const PROXIES: readonly ProxyName[] = ['nginx', 'caddy', 'haproxy']
@@ -21,19 +21,62 @@ const LOCAL_SHOP = 'http://localhost:8000'
 
 type Policy = Readonly<Record<string, unknown>>
 
-/** Starts service, gateway, site, and a proxy with its example configuration of deploy/. */
-async function start(
+const cleanup = fileCleanup()
+
+interface World {
+  readonly service: TestService
+  readonly site: EchoSite
+  readonly agents: Agents
+  /** Of a verified owner. */
+  readonly did: string
+}
+
+let world: Promise<World> | undefined
+/** The service and the site of all tests that change neither. */
+const openWorld = () => (world ??= startWorld())
+
+async function startWorld(): Promise<World> {
+  const service = await startTestService(cleanup)
+  const agents = await claimAgents(service)
+  return { service, agents, did: agents.verified, site: await startEchoSite(cleanup) }
+}
+
+let defaultGateway: Promise<GatewayProcess> | undefined
+
+/** The shared gateway with the default policy. */
+async function openGateway(): Promise<GatewayProcess> {
+  const { service } = await openWorld()
+  defaultGateway ??= startGateway(cleanup, { service: service.url })
+  return defaultGateway
+}
+
+/** Starts a proxy with its example configuration of deploy/, before a gateway with a policy of its own. */
+async function start(t: TestContext, proxy: ProxyName, policy?: Policy) {
+  const { service, site, agents, did } = await openWorld()
+  const gateway =
+    policy === undefined
+      ? await openGateway()
+      : await startGateway(t, { service: service.url, policy })
+  const url = await proxyFor(t, proxy, { gateway, site })
+  const earlier = site.reached.length
+  /** What has reached the site in this test. */
+  const reached = () => site.reached.slice(earlier)
+  return { service, agents, did, gateway, url, reached }
+}
+
+interface Behind {
+  readonly gateway: GatewayProcess
+  readonly site: { readonly port: number }
+}
+
+function proxyFor(
   t: TestContext,
   proxy: ProxyName,
-  policy: Policy = {},
-  idHeader = 'ServiceID',
-  shortName = 'svc',
-) {
-  const service = await startTestService(t, { SHORT_NAME: shortName, ID_HEADER: idHeader })
-  const site = await startEchoSite(t)
-  const gateway = await startGateway(t, { service: service.url, shortName, idHeader, policy })
-  const ports = { gatewayPort: gateway.port, sitePort: site.port, idHeader }
-  return { service, site, gateway, url: await startProxy(t, proxy, ports) }
+  { gateway, site }: Behind,
+  more: { readonly port?: number; readonly idHeader?: string } = {},
+): Promise<string> {
+  const ports = { gatewayPort: gateway.port, sitePort: site.port, idHeader: 'ServiceID' }
+  return startProxy(t, proxy, { ...ports, ...more })
 }
 
 function identity({ fields }: Reached, idHeader = 'ServiceID'): Record<string, string> {
@@ -73,8 +116,7 @@ for (const proxy of PROXIES) {
     `${proxy}: an admitted request reaches the site with the forwarded headers, a refused one gets the reasons`,
     needs(proxy),
     async (t) => {
-      const { service, site, url } = await start(t, proxy)
-      const agents = await claimAgents(service)
+      const { service, agents, url, reached } = await start(t, proxy)
       const rows: [string | null, number, string | undefined][] = [
         [agents.verified, 200, undefined],
         [agents.unverified, 200, undefined],
@@ -97,14 +139,14 @@ for (const proxy of PROXIES) {
           assert.equal(answer.headers.get('www-authenticate'), status === 401 ? 'ServiceID' : null)
         }
       }
-      assert.equal(site.reached.length, 2)
-      const [first, second] = site.reached as [Reached, Reached]
+      assert.equal(reached().length, 2)
+      const [first, second] = reached() as [Reached, Reached]
       assert.equal(first.url, '/a/b?c=d%20e')
       assert.deepEqual(
         first.fields.filter(([name]) => name === 'host').map(([, value]) => value),
         ['shop.example'],
       )
-      assert.ok(!JSON.stringify(site.reached).includes('forged'), JSON.stringify(site.reached))
+      assert.ok(!JSON.stringify(reached()).includes('forged'), JSON.stringify(reached()))
       assert.deepEqual(identity(first), {
         'x-serviceid-decision': 'allow',
         'x-serviceid-verified': 'true',
@@ -123,22 +165,21 @@ for (const proxy of PROXIES) {
     `${proxy}: a client cannot have the forwarded headers removed by listing them in Connection`,
     needs(proxy),
     async (t) => {
-      const { service, site, url } = await start(t, proxy)
-      const agents = await claimAgents(service)
+      const { agents, url, reached } = await start(t, proxy)
       const names = ['Decision', 'Verified', 'Proof', 'DID', 'Status', 'Identity-Level', 'Issuer']
       const listed = names.map((name) => `X-ServiceID-${name}`).join(', ')
       for (const upgrade of [[], ['Upgrade: websocket']]) {
         for (const first of ['close', 'Upgrade', 'keep-alive, close']) {
           const lines = [`Connection: ${first}, ${listed}`, `ServiceID: ${agents.unverified}`]
           const request = ['GET /a HTTP/1.1', 'Host: shop.example', ...lines, ...upgrade]
-          const before = site.reached.length
+          const before = reached().length
           const { answers } = await sendRaw(url, `${request.join('\r\n')}\r\n\r\n`, { count: 1 })
-          const reached = site.reached[before]
+          const seen = reached()[before]
           // HAProxy refuses an upgrade without the headers of WebSocket.
-          if (upgrade.length > 0 && reached === undefined) assert.notEqual(answers[0]?.status, 200)
-          if (upgrade.length > 0 && reached === undefined) continue
-          assert.ok(reached, `${first}: ${answers[0]?.status}`)
-          const found = identity(reached)
+          if (upgrade.length > 0 && seen === undefined) assert.notEqual(answers[0]?.status, 200)
+          if (upgrade.length > 0 && seen === undefined) continue
+          assert.ok(seen, `${first}: ${answers[0]?.status}`)
+          const found = identity(seen)
           for (const name of names) {
             assert.ok(found[`x-serviceid-${name.toLowerCase()}`], `${first}: no ${name}`)
           }
@@ -152,7 +193,7 @@ for (const proxy of PROXIES) {
     `${proxy}: bodies and methods pass, and route rules and limits by client address apply`,
     needs(proxy),
     async (t) => {
-      const { service, site, url } = await start(t, proxy, {
+      const { did, url, reached } = await start(t, proxy, {
         limit: { requests: 2, seconds: 3600 },
         routes: [
           { path: '/open', levels: { none: 'limit' } },
@@ -161,10 +202,10 @@ for (const proxy of PROXIES) {
           { path: '/hidden', refusal: { status: 404 } },
         ],
       })
-      const did = await claimAgent(service, await service.operator.addVerifiedOwner())
       const init = { method: 'POST', headers: { ServiceID: did }, body: 'x'.repeat(100_000) }
       assert.equal((await fetch(`${url}/upload`, init)).status, 200)
-      assert.deepEqual([site.reached[0]?.method, site.reached[0]?.body.length], ['POST', 100_000])
+      const [first] = reached()
+      assert.deepEqual([first?.method, first?.body.length], ['POST', 100_000])
       const statuses: number[] = []
       for (let i = 0; i < 3; i++) {
         const answer = await askWith(
@@ -186,61 +227,12 @@ for (const proxy of PROXIES) {
   )
 
   test(
-    `${proxy}: a revoked agent is refused within cacheSeconds, and the policy decides while the service is down`,
-    needs(proxy),
-    async (t) => {
-      const { service, url } = await start(t, proxy, { cacheSeconds: 0, unreachable: 'deny' })
-      const did = await claimAgent(service, await service.operator.addVerifiedOwner())
-      const asAgent = [`ServiceID: ${did}`]
-      assert.equal((await askWith(url, asAgent)).status, 200)
-      await setStatus(service, did, 'revoked')
-      assert.equal((await askWith(url, asAgent)).status, 403)
-      await service.stop()
-      const answer = await askWith(url, asAgent)
-      assert.equal(answer.status, 503)
-      assert.equal(answer.headers.get('retry-after'), '5')
-      assert.equal(JSON.parse(answer.text).error.reasons[0], 'service-unreachable')
-    },
-  )
-
-  test(
-    `${proxy}: forged headers of an admitted unknown agent are removed, and nothing is admitted while the gateway is down`,
-    needs(proxy),
-    async (t) => {
-      const { service, site, gateway, url } = await start(t, proxy, { unreachable: 'flag' })
-      const did = await claimAgent(service, await service.operator.addVerifiedOwner())
-      await service.stop()
-      const lines = [`ServiceID: ${did}`, ...forged('ServiceID')]
-      assert.equal((await askWith(url, lines)).status, 200)
-      assert.deepEqual(identity(site.reached[0] as Reached), {
-        'x-serviceid-decision': 'flag',
-        'x-serviceid-verified': 'false',
-        'x-serviceid-proof': 'none',
-      })
-      await gateway.stop('SIGKILL')
-      const answer = await askWith(url, lines)
-      assert.equal(answer.status, proxy === 'caddy' ? 502 : 503)
-      assert.equal(site.reached.length, 1)
-      if (proxy === 'caddy') return
-      const { error } = JSON.parse(answer.text)
-      assert.deepEqual([error.code, error.reasons], ['UNAVAILABLE', ['gateway-failed']])
-      assert.match(error.requestId, /^req_[0-9a-f]{32}$/)
-      assert.equal(answer.headers.get('content-type'), 'application/json')
-      assert.equal(answer.headers.get('cache-control'), 'no-store')
-      assert.equal(answer.headers.get('retry-after'), '5')
-    },
-  )
-
-  test(
     `${proxy}: a WSGI site gets only the gateway's identity headers, whatever a client writes for a hyphen`,
     needs(proxy, 'python3'),
     async (t) => {
-      const service = await startTestService(t)
-      const sitePort = await startWsgiSite(t)
-      const gateway = await startGateway(t, { service: service.url })
-      const ports = { gatewayPort: gateway.port, sitePort, idHeader: 'ServiceID' }
-      const url = await startProxy(t, proxy, ports)
-      const did = await claimAgent(service, await service.operator.addVerifiedOwner())
+      const { service, did } = await openWorld()
+      const site = { port: await startWsgiSite(t) }
+      const url = await proxyFor(t, proxy, { gateway: await openGateway(), site })
       const expected = {
         HTTP_X_SERVICEID_DECISION: 'allow',
         HTTP_X_SERVICEID_VERIFIED: 'true',
@@ -251,16 +243,17 @@ for (const proxy of PROXIES) {
         HTTP_X_SERVICEID_ISSUER: service.url,
       }
       for (const a of SEPARATORS) {
-        for (const b of SEPARATORS) {
-          const names = [`X${a}ServiceID${b}Verified`, `x${a}serviceid${b}Extra`]
-          const headers = Object.fromEntries(names.map((name) => [name, 'forged']))
-          const response = await fetch(url, { headers: { ServiceID: did, ...headers } })
-          const { fields } = (await response.json()) as WsgiRequest
-          const identity = Object.entries(fields).filter(
-            ([name, value]) => /^HTTP_X_SERVICEID/.test(name) && value !== '',
-          )
-          assert.deepEqual(Object.fromEntries(identity), expected, String(names))
-        }
+        const names = SEPARATORS.flatMap((b) => [
+          `X${a}ServiceID${b}Verified`,
+          `x${a}serviceid${b}Extra`,
+        ])
+        const headers = Object.fromEntries(names.map((name) => [name, 'forged']))
+        const response = await fetch(url, { headers: { ServiceID: did, ...headers } })
+        const { fields } = (await response.json()) as WsgiRequest
+        const identity = Object.entries(fields).filter(
+          ([name, value]) => /^HTTP_X_SERVICEID/.test(name) && value !== '',
+        )
+        assert.deepEqual(Object.fromEntries(identity), expected, String(names))
       }
       // The rest of such a request arrives.
       const headers = { ServiceID: did, 'X-ServiceID-Extra': 'forged', Cookie: 'a=b' }
@@ -271,19 +264,82 @@ for (const proxy of PROXIES) {
   )
 }
 
+test(
+  'a revoked agent is refused within cacheSeconds, and the policy decides while the service is down',
+  needs(...PROXIES),
+  async (t) => {
+    const service = await startTestService(t)
+    const policy = { cacheSeconds: 0, unreachable: 'deny' }
+    const gateway = await startGateway(t, { service: service.url, policy })
+    const { site } = await openWorld()
+    const did = await claimAgent(service, await service.operator.addVerifiedOwner())
+    const urls = await Promise.all(PROXIES.map((proxy) => proxyFor(t, proxy, { gateway, site })))
+    const ask = () => Promise.all(urls.map((url) => askWith(url, [`ServiceID: ${did}`])))
+    const statuses = async () => (await ask()).map(({ status }) => status)
+    assert.deepEqual(await statuses(), [200, 200, 200])
+    await setStatus(service, did, 'revoked')
+    assert.deepEqual(await statuses(), [403, 403, 403])
+    await service.stop()
+    for (const [i, answer] of (await ask()).entries()) {
+      assert.equal(answer.status, 503, PROXIES[i])
+      assert.equal(answer.headers.get('retry-after'), '5', PROXIES[i])
+      assert.equal(JSON.parse(answer.text).error.reasons[0], 'service-unreachable', PROXIES[i])
+    }
+  },
+)
+
+test(
+  'forged headers of an admitted unknown agent are removed, and nothing is admitted while the gateway is down',
+  needs(...PROXIES),
+  async (t) => {
+    // Nothing listens on port 1.
+    const settings = { service: 'http://127.0.0.1:1', policy: { unreachable: 'flag' } }
+    const gateway = await startGateway(t, settings)
+    const site = await startEchoSite(t)
+    const urls = await Promise.all(PROXIES.map((proxy) => proxyFor(t, proxy, { gateway, site })))
+    const lines = [`ServiceID: svc:agent:${'z'.repeat(24)}`, ...forged('ServiceID')]
+    for (const url of urls) {
+      assert.equal((await askWith(url, lines)).status, 200)
+      assert.deepEqual(identity(lastOf(site)), {
+        'x-serviceid-decision': 'flag',
+        'x-serviceid-verified': 'false',
+        'x-serviceid-proof': 'none',
+      })
+    }
+    const reached = site.reached.length
+    await gateway.stop('SIGKILL')
+    for (const [i, proxy] of PROXIES.entries()) {
+      const answer = await askWith(urls[i] as string, lines)
+      assert.equal(answer.status, proxy === 'caddy' ? 502 : 503)
+      if (proxy === 'caddy') continue
+      const { error } = JSON.parse(answer.text)
+      assert.deepEqual([error.code, error.reasons], ['UNAVAILABLE', ['gateway-failed']])
+      assert.match(error.requestId, /^req_[0-9a-f]{32}$/)
+      assert.equal(answer.headers.get('content-type'), 'application/json')
+      assert.equal(answer.headers.get('cache-control'), 'no-store')
+      assert.equal(answer.headers.get('retry-after'), '5')
+    }
+    assert.equal(site.reached.length, reached)
+  },
+)
+
 test('caddy: a method in lower case has the same rules', needs('caddy'), async (t) => {
   const routes = [{ path: '/form', methods: ['POST'], levels: { none: 'deny' } }]
-  const { site, url } = await start(t, 'caddy', { levels: { none: 'allow' }, routes })
+  const { url, reached } = await start(t, 'caddy', { levels: { none: 'allow' }, routes })
   for (const [method, status] of Object.entries({ GET: 200, POST: 401, post: 401, Post: 401 })) {
     const request = `${method} /form HTTP/1.1\r\nHost: shop.example\r\nConnection: close\r\n\r\n`
     const { answers } = await sendRaw(url, request)
     assert.equal(answers[0]?.status, status, method)
   }
-  assert.equal(site.reached.filter((each) => each.url === '/form').length, 1)
+  assert.equal(reached().filter((each) => each.url === '/form').length, 1)
 })
 
 test('haproxy: works with another short name and header', needs('haproxy'), async (t) => {
-  const { service, site, url } = await start(t, 'haproxy', {}, 'AcmeID', 'acme')
+  const names = { shortName: 'acme', idHeader: 'AcmeID' }
+  const service = await startTestService(t, { SHORT_NAME: 'acme', ID_HEADER: 'AcmeID' })
+  const site = await startEchoSite(t)
+  const gateway = await startGateway(t, { service: service.url, ...names })
+  const url = await proxyFor(t, 'haproxy', { gateway, site }, { idHeader: 'AcmeID' })
   const did = await claimAgent(service, await service.operator.addVerifiedOwner())
   assert.match(did, /^acme:agent:/)
   assert.equal((await askWith(url, [...forged('AcmeID'), `AcmeID: ${did}`])).status, 200)
@@ -301,20 +357,28 @@ test('haproxy: works with another short name and header', needs('haproxy'), asyn
   assert.doesNotMatch(JSON.stringify([...refused.headers, refused.text]), /ServiceID|svc/)
 })
 
+let signing: ReturnType<typeof startSigning> | undefined
+/** The gateway and the agent of all tests that sign requests. */
+const openSigning = () => (signing ??= startSigning())
+
+async function startSigning() {
+  const { service } = await openWorld()
+  const routes = [{ path: '/orders', methods: ['POST'], refusal: { status: 402 } }]
+  const policy = { requireProof: true, levels: { unverified: 'deny' }, routes }
+  const settings = { service: service.url, audiences: [LOCAL_SHOP], policy }
+  const gateway = await startGateway(cleanup, settings)
+  return { gateway, signer: await signingAgent(service, [LOCAL_SHOP]) }
+}
+
 for (const proxy of PROXIES) {
   test(
     `${proxy}: a signed request proves the agent by what the proxy says of it, and a forged one does not`,
     needs(proxy),
     async (t) => {
-      const service = await startTestService(t)
-      const site = await startEchoSite(t)
-      const routes = [{ path: '/orders', methods: ['POST'], refusal: { status: 402 } }]
-      const policy = { requireProof: true, levels: { unverified: 'deny' }, routes }
-      const settings = { service: service.url, audiences: [LOCAL_SHOP], policy }
-      const gateway = await startGateway(t, settings)
-      const ports = { gatewayPort: gateway.port, sitePort: site.port, idHeader: 'ServiceID' }
-      const url = await startProxy(t, proxy, ports)
-      const { agent, did } = await signingAgent(service, [LOCAL_SHOP])
+      const { site } = await openWorld()
+      const { gateway, signer } = await openSigning()
+      const { agent, did } = signer
+      const url = await proxyFor(t, proxy, { gateway, site })
 
       const request = await agent.sign(`${LOCAL_SHOP}/a/b?c=d%20e`)
       const forged = { 'X-ServiceID-Proof': 'session', 'X-ServiceID-Content-Digest': 'forged' }
@@ -324,11 +388,9 @@ for (const proxy of PROXIES) {
       assert.equal(identity(lastOf(site))['x-serviceid-content-digest'], undefined)
       assert.equal((await send(url, request)).status, 401)
 
-      // The nonce store does not know what was signed before it started, within a second.
       const init = { method: 'POST', headers: { 'content-type': 'text/plain' }, body: 'one item' }
-      const signed = () => agent.sign(`${LOCAL_SHOP}/orders`, init)
-      await until(async () => (await send(url, await signed())).status !== 503)
-      const order = await signed()
+      const unsigned = new Request(`${LOCAL_SHOP}/orders`, init)
+      const order = await signForNewGateway(signer, unsigned, (each) => send(url, each))
       // With another header that only a gateway may set, nginx passes the request on by its list of headers.
       const extra = { 'X-ServiceID-Extra': 'forged' }
       assert.equal((await send(url, order, { headers: extra })).status, 200)
@@ -363,25 +425,17 @@ for (const proxy of PROXIES) {
     `${proxy}: agents sign in at the gateway, and their sessions reach the site as proof`,
     needs(proxy),
     async (t) => {
-      const service = await startTestService(t)
-      const site = await startEchoSite(t)
-      const secret = { SECRET: 's'.repeat(32) }
-      const gateway = await startGateway(t, { service: service.url }, secret)
-      const ports = { gatewayPort: gateway.port, sitePort: site.port, idHeader: 'ServiceID' }
-      const url = await startProxy(t, proxy, ports)
+      const { service, site } = await openWorld()
+      const port = await freePort('127.0.0.1')
       const settings = {
         service: service.url,
-        audiences: [url],
-        timeoutMs: 30_000,
-        drainSeconds: 0,
-        port: 0,
+        audiences: [`http://127.0.0.1:${port}`],
         sessionSecretVariable: 'SECRET',
         signInPath: '/agent-sign-in',
         policy: { requireProof: true, limit: { requests: 8, seconds: 3600 } },
       }
-      writeFileSync(`${gateway.file}.new`, JSON.stringify(settings))
-      renameSync(`${gateway.file}.new`, gateway.file)
-      await gateway.logged(({ event }) => event === 'reloaded')
+      const gateway = await startGateway(t, settings, { SECRET: 's'.repeat(32) })
+      const url = await proxyFor(t, proxy, { gateway, site }, { port })
 
       const refused = await fetch(`${url}/orders`)
       assert.equal(refused.status, 401)

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { BASE_ENV } from '../../../../test/support/run.ts'
 import { type Cleanup, ROOT, run, tempDir } from '../../../../test/support/service.ts'
 import { until } from '../../../../test/support/until.ts'
 
@@ -34,7 +35,7 @@ export async function startGateway(
   const file = join(tempDir(t), 'gateway.json')
   writeFileSync(file, JSON.stringify({ ...DEFAULTS, ...settings }))
   const child = spawn(process.execPath, [COMMAND, '--config', file], {
-    env: { PATH: process.env.PATH ?? '', ...env },
+    env: { ...BASE_ENV, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let output = ''

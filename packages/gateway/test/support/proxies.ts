@@ -7,6 +7,8 @@ import { type Cleanup, ROOT, tempDir } from '../../../../test/support/service.ts
 export type ProxyName = 'nginx' | 'caddy' | 'haproxy'
 
 interface Setting {
+  /** Where it listens. Default: a free port. */
+  readonly port?: number
   readonly gatewayPort: number
   readonly sitePort: number
   readonly idHeader: string
@@ -46,7 +48,7 @@ const PROXIES: Readonly<
  */
 export async function startProxy(t: Cleanup, name: ProxyName, setting: Setting): Promise<string> {
   const dir = tempDir(t)
-  const port = await freePort('127.0.0.1')
+  const port = setting.port ?? (await freePort('127.0.0.1'))
   const { files, command } = PROXIES[name]
   for (const file of files) {
     const text = readFileSync(join(ROOT, 'deploy', file), 'utf8')

@@ -3,6 +3,8 @@ import { generateKeyPairSync, randomBytes, sign } from 'node:crypto'
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http'
 import { buffer } from 'node:stream/consumers'
 import {
+  agentKeySetUrl,
+  challengeNonce,
   headerFields,
   isInnerList,
   keyThumbprint,
@@ -37,6 +39,62 @@ export async function signingAgent(service: TestService, audiences: readonly str
   const owner = await service.operator.addVerifiedOwner()
   const { did } = await agent.claim(await service.operator.issueToken(owner))
   return { agent, did, key, registry, owner }
+}
+
+type SigningAgent = Pick<
+  Awaited<ReturnType<typeof signingAgent>>,
+  'agent' | 'did' | 'key' | 'registry'
+>
+
+/**
+ * Signs a request with a nonce of the site, as `Agent.fetch` does after a refusal.
+ * @param createdAt milliseconds since 1970
+ */
+export async function signWithNonce(
+  { did, key, registry }: SigningAgent,
+  unsigned: Request,
+  nonce: string,
+  createdAt = Date.now(),
+): Promise<Request> {
+  const naming = namingFor()
+  const request = unsigned.clone()
+  request.headers.set(naming.idHeader, did)
+  const url = agentKeySetUrl(registry.service, did.slice(naming.didPrefix.length))
+  const body = new Uint8Array(await unsigned.clone().arrayBuffer())
+  const { method } = request
+  const added = await signRequest(
+    {
+      method,
+      url: request.url,
+      headers: [...request.headers],
+      body: body.length > 0 ? body : null,
+    },
+    {
+      publicKey: key.publicKey,
+      sign: (message) => key.sign(message),
+      signatureAgent: { dialect: 'ietf', url },
+      naming,
+      createdAt,
+      nonce,
+    },
+  )
+  for (const [name, value] of added) request.headers.set(name, value)
+  return request
+}
+
+/**
+ * Signs a request so that a gateway that has just started can tell that its nonce is new: with a nonce that the gateway
+ * sends in the refusal of another request.
+ * @param send how the request gets to the gateway
+ */
+export async function signForNewGateway(
+  signer: SigningAgent,
+  unsigned: Request,
+  send: (request: Request) => Promise<Pick<SentAnswer, 'status' | 'headers'>>,
+): Promise<Request> {
+  const { status, headers } = await send(await signer.agent.sign(unsigned.clone()))
+  const nonce = challengeNonce(status, String(headers['accept-signature']))
+  return nonce === null ? signer.agent.sign(unsigned) : signWithNonce(signer, unsigned, nonce)
 }
 
 export interface SentAnswer {

@@ -11,7 +11,9 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { Decrypter, Encrypter } from 'age-encryption'
 import { newKeys } from '../../../../../test/support/copy-issuer-keys.ts'
+import { fileCleanup } from '../../../../../test/support/file-cleanup.ts'
 import {
   COUNTERSIGND,
   countersignd,
@@ -24,6 +26,8 @@ import { isSharedSecret, SHARED_SECRETS } from '../../../src/secrets/secret-file
 
 const KEYS_PASSPHRASE = 'six random words make a passphrase'
 
+const cleanup = fileCleanup()
+
 type Files = Readonly<Record<string, string>>
 
 /** All files of a data directory except the database, and the modes of the secret ones. */
@@ -33,41 +37,56 @@ function filesOf(dir: string): Files {
   return Object.fromEntries(names.map((name) => [name, readFileSync(join(dir, name), 'utf8')]))
 }
 
-/** A service, an archive of its keys, and the environment of a second node on the same database. */
-async function exported(t: TestContext) {
-  const service = await startTestService(t)
+let archived: ReturnType<typeof startArchived> | undefined
+
+/** A service and an archive of its keys, for all tests. */
+async function startArchived() {
+  const service = await startTestService(cleanup)
   await service.operator.addVerifiedOwner('ada')
-  const { dataDir, database } = service.settings
-  const archive = join(tempDir(t), 'keys.age')
+  const archive = join(tempDir(cleanup), 'keys.age')
   const env = { ...service.env, KEYS_PASSPHRASE }
   const { code, stdout, stderr } = await countersignd(env, 'export-keys', archive)
   assert.equal(code, 0, stderr)
+  const quick = join(tempDir(cleanup), 'quick.age')
+  writeFileSync(quick, await withLittleWork(readFileSync(archive)))
+  return { service, exported: archive, quick, stdout, env, keys: filesOf(service.settings.dataDir) }
+}
+
+/** Encrypts an archive again with N = 2^10: with the 2^18 of `export-keys`, scrypt takes seconds each time it is read. */
+async function withLittleWork(archive: Uint8Array): Promise<Uint8Array> {
+  const decrypter = new Decrypter()
+  decrypter.addPassphrase(KEYS_PASSPHRASE)
+  const encrypter = new Encrypter()
+  encrypter.setPassphrase(KEYS_PASSPHRASE)
+  encrypter.setScryptWorkFactor(10)
+  return encrypter.encrypt(await decrypter.decrypt(archive))
+}
+
+/** The archive that was exported, one that is quicker to read, and the environment of a second node on the same database. */
+async function withArchive(t: TestContext) {
+  archived ??= startArchived()
+  const { env, ...shared } = await archived
+  const { database } = shared.service.settings
   const DATABASE_URL = database.kind === 'postgres' ? database.url : `sqlite:${database.file}`
   const DATA_DIR = join(tempDir(t), 'second')
-  return {
-    service,
-    archive,
-    stdout,
-    keys: filesOf(dataDir),
-    second: { ...env, DATABASE_URL, DATA_DIR, PORT: '0' },
-  }
+  return { ...shared, second: { ...env, DATABASE_URL, DATA_DIR, PORT: '0' } }
 }
 
 test('export-keys and import-keys bring the keys that nodes share to a second node, and nothing else', async (t) => {
-  const { service, archive, stdout, keys, second } = await exported(t)
+  const { service, exported, quick, stdout, keys, second } = await withArchive(t)
   const names = Object.keys(keys)
   assert.equal(names.length, SHARED_SECRETS.length, names.join())
   assert.ok(existsSync(join(service.settings.dataDir, 'log-head')), 'which stays where it is')
   for (const name of names) assert.ok(stdout.includes(name), name)
-  assert.equal(statSync(archive).mode & 0o777, 0o600)
-  const bytes = readFileSync(archive, 'latin1')
+  assert.equal(statSync(exported).mode & 0o777, 0o600)
+  const bytes = readFileSync(exported, 'latin1')
   for (const text of Object.values(keys)) assert.ok(!bytes.includes(text.trim()))
 
   const lacking = await countersignd(second, 'doctor')
   assert.equal(lacking.code, 1)
   for (const name of names) assert.match(lacking.stdout, new RegExp(`${name} is missing`))
 
-  const imported = await countersignd(second, 'import-keys', archive, '--json')
+  const imported = await countersignd(second, 'import-keys', exported, '--json')
   assert.equal(imported.code, 0, imported.stderr)
   assert.deepEqual(JSON.parse(imported.stdout), { added: names, same: [], replaced: [] })
   assert.deepEqual(filesOf(second.DATA_DIR), keys)
@@ -77,15 +96,15 @@ test('export-keys and import-keys bring the keys that nodes share to a second no
   assert.match(examined, /ok +identity pepper: matches the data\nok +erased/)
   assert.match(examined, /ok +service keys: the same as on all nodes\nok +key files/)
 
-  const again = await countersignd(second, 'import-keys', archive)
+  const again = await countersignd(second, 'import-keys', quick)
   assert.match(again.stdout, /^Already there: a2a-key, /)
-  const existing = await countersignd(second, 'export-keys', archive)
+  const existing = await countersignd(second, 'export-keys', exported)
   assert.equal(existing.code, 1, 'no archive is overwritten')
-  assert.equal(readFileSync(archive, 'latin1'), bytes)
+  assert.equal(readFileSync(exported, 'latin1'), bytes)
 })
 
 test('import-keys replaces different keys only with --replace, all or none', async (t) => {
-  const { archive, keys, second } = await exported(t)
+  const { quick: archive, keys, second } = await withArchive(t)
   assert.equal((await countersignd(second, 'import-keys', archive)).code, 0)
   const pepper = join(second.DATA_DIR, 'identity-pepper')
   writeFileSync(pepper, `${'ab'.repeat(32)}\n`)
@@ -132,6 +151,7 @@ test('keys are exported from KEYS_DIR; commands that would replace them there re
   const archive = join(tempDir(t), 'keys.age')
   const exported = await countersignd(env, 'export-keys', archive, '--json')
   assert.deepEqual(JSON.parse(exported.stdout).keys, readdirSync(made).toSorted())
+  writeFileSync(archive, await withLittleWork(readFileSync(archive)))
   const same = await countersignd(env, 'import-keys', archive, '--json')
   assert.equal(JSON.parse(same.stdout).same.length, SHARED_SECRETS.length)
   const other = { ...env, KEYS_DIR: await newKeys(t) }
@@ -149,7 +169,7 @@ test('keys are exported from KEYS_DIR; commands that would replace them there re
 })
 
 test('a wrong passphrase, and truncated or altered archives, are refused with the reason', async (t) => {
-  const { archive, second } = await exported(t)
+  const { quick: archive, second } = await withArchive(t)
   const original = readFileSync(archive)
   const broken = join(tempDir(t), 'broken.age')
   const importing = async (bytes: Uint8Array, env: Record<string, string> = second) => {
@@ -176,7 +196,7 @@ test('a wrong passphrase, and truncated or altered archives, are refused with th
 })
 
 test('the passphrase comes from a file or the environment, never from the arguments', async (t) => {
-  const { service, archive, second } = await exported(t)
+  const { service, quick: archive, second } = await withArchive(t)
   const { KEYS_PASSPHRASE: _, ...env } = second
   const file = join(tempDir(t), 'passphrase')
   writeFileSync(file, `${KEYS_PASSPHRASE}\n`)
@@ -199,7 +219,7 @@ test(
   'import-keys asks for the passphrase at a terminal, without showing it',
   needs('script'),
   async (t) => {
-    const { archive, second } = await exported(t)
+    const { quick: archive, second } = await withArchive(t)
     const { KEYS_PASSPHRASE: _, ...env } = second
     const terminal = spawn(
       'script',
