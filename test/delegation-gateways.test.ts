@@ -109,7 +109,7 @@ async function decideOn(gate: Gate, request: VectorRequest): Promise<Outcome> {
     authorization: null,
     address: () => null,
     preflight: false,
-    signed: isSigned(field),
+    signed: isSigned({ get: field }),
     raw: () => raw,
     readBody: null,
   })

@@ -72,18 +72,18 @@ export class Identifications {
 
 /** The caller of a request with a session. Null without a bearer token; resolves to null if it is no valid session. */
 export function sessionOf(
-  { authorization, raw }: GatewayRequest,
+  request: GatewayRequest,
   sessions: SessionReader,
   { audiences }: Pick<ReadOptions, 'audiences'>,
 ): Promise<SessionCaller | null> | null {
-  const token = bearerToken(authorization)
+  const token = bearerToken(request.authorization)
   if (token === null) return null
   return sessions.session(token).then((session) => {
     if (session === null) return null
     const { did, keySequence = 1, audience } = session
     // One of the sites behind could use the sessions that it receives at the others.
     const isElsewhere =
-      audiences.length > 1 && audience !== undefined && !isAt(raw().authority, audience)
+      audiences.length > 1 && audience !== undefined && !isAt(request.raw().authority, audience)
     return isElsewhere ? null : { kind: 'named', did, proof: 'session', keySequence }
   })
 }

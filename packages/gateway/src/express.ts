@@ -4,13 +4,8 @@ import type { Outcome } from './decision/outcome.ts'
 import { callOnRefused, denialFor, headersWithoutBody } from './denial.ts'
 import { Gate } from './gate.ts'
 import type { Closeable, GatewayOptions } from './options.ts'
-import { isPreflight, isSigned, mergeVary } from './request/headers.ts'
-import {
-  addForwardedHeaders,
-  headerOf,
-  rawNodeRequest,
-  stripIdentityHeaders,
-} from './request/node-request.ts'
+import { mergeVary } from './request/headers.ts'
+import { addForwardedHeaders, NodeRequest, stripIdentityHeaders } from './request/node-request.ts'
 
 declare global {
   namespace Express {
@@ -22,7 +17,7 @@ declare global {
 }
 
 /** The parts of a request that the middleware uses: Express 5, and other frameworks that pass on node:http requests. */
-interface NodeRequest extends IncomingMessage {
+interface ExpressRequest extends IncomingMessage {
   readonly originalUrl?: string
   readonly ip?: string | undefined
   readonly protocol?: string
@@ -52,43 +47,38 @@ export interface GatewayMiddleware extends Closeable {
  */
 export function gateway(options: ExpressGatewayOptions): GatewayMiddleware {
   const gate = new Gate({ ...options, followsIssuers: true })
-  const { vary } = gate
-  const { tlsTerminated = false } = options
-  const middleware = (request: NodeRequest, response: ServerResponse, next: () => void) => {
+  const { idHeader, accepts, vary } = gate
+  const reading = { idHeader, accepts, tlsTerminated: options.tlsTerminated ?? false }
+  const proceed = (
+    { decision, forwarded }: Outcome,
+    asked: NodeRequest,
+    request: ExpressRequest,
+    response: ServerResponse,
+    next: () => void,
+  ) => {
+    request.agent = decision
+    response.setHeader('vary', mergeVary(String(response.getHeader('vary') ?? ''), vary))
+    if (decision.admitted) {
+      addForwardedHeaders(request, forwarded)
+      return next()
+    }
+    const denial = denialFor(decision, gate, asked.get('accept'), () => asked.raw())
+    const { onRefused } = options
+    if (onRefused === undefined) return refuse(response, denial)
+    setHead(response, denial.status, headersWithoutBody(denial))
+    callOnRefused(
+      () => onRefused(request, response, { ...denial, decision }),
+      () => (response.headersSent ? response.destroy() : refuse(response, denial)),
+    )
+  }
+  const middleware = (request: ExpressRequest, response: ServerResponse, next: () => void) => {
     stripIdentityHeaders(request, gate.isIdentityHeader)
     const target = request.originalUrl ?? request.url ?? '/'
-    const raw = () => rawNodeRequest(request, target, tlsTerminated ? 'https' : request.protocol)
-    const proceed = ({ decision, forwarded }: Outcome) => {
-      request.agent = decision
-      const denial = decision.admitted
-        ? null
-        : denialFor(decision, gate, headerOf(request, 'accept'), raw)
-      response.setHeader('vary', mergeVary(String(response.getHeader('vary') ?? ''), vary))
-      if (denial === null) {
-        addForwardedHeaders(request, forwarded)
-        return next()
-      }
-      const { onRefused } = options
-      if (onRefused === undefined) return refuse(response, denial)
-      setHead(response, denial.status, headersWithoutBody(denial))
-      callOnRefused(
-        () => onRefused(request, response, { ...denial, decision }),
-        () => (response.headersSent ? response.destroy() : refuse(response, denial)),
-      )
-    }
-    const outcome = gate.decide({
-      method: request.method ?? 'GET',
-      target,
-      identification: headerOf(request, gate.idHeader),
-      authorization: gate.accepts.sessions ? headerOf(request, 'authorization') : null,
-      address: () => request.ip ?? request.socket?.remoteAddress ?? null,
-      preflight: isPreflight(request.method, (name) => headerOf(request, name)),
-      signed: isSigned((name) => headerOf(request, name)),
-      raw,
-      readBody: null,
-    })
-    if (outcome instanceof Promise) outcome.then(proceed)
-    else proceed(outcome)
+    const asked = new NodeRequest(request, target, request, reading)
+    const outcome = gate.decide(asked)
+    if (outcome instanceof Promise) {
+      outcome.then((each) => proceed(each, asked, request, response, next))
+    } else proceed(outcome, asked, request, response, next)
   }
   return Object.assign(middleware, { close: () => gate.close() })
 }

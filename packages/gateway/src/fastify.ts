@@ -4,13 +4,8 @@ import type { Outcome } from './decision/outcome.ts'
 import { callOnRefused, denialFor, headersWithoutBody } from './denial.ts'
 import { Gate } from './gate.ts'
 import type { GatewayOptions } from './options.ts'
-import { isPreflight, isSigned, mergeVary } from './request/headers.ts'
-import {
-  addForwardedHeaders,
-  headerOf,
-  rawNodeRequest,
-  stripIdentityHeaders,
-} from './request/node-request.ts'
+import { mergeVary } from './request/headers.ts'
+import { addForwardedHeaders, NodeRequest, stripIdentityHeaders } from './request/node-request.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -37,44 +32,36 @@ export interface FastifyGatewayOptions extends GatewayOptions {
  */
 export function gateway(options: FastifyGatewayOptions): FastifyPluginCallback {
   const gate = new Gate({ ...options, followsIssuers: true, seesBodies: false })
-  const { vary } = gate
-  const { tlsTerminated = false } = options
-
-  const onRequest = (request: FastifyRequest, reply: FastifyReply, next: () => void) => {
-    const node = request.raw
-    const raw = () =>
-      rawNodeRequest(node, request.originalUrl, tlsTerminated ? 'https' : request.protocol)
-    stripIdentityHeaders(node, gate.isIdentityHeader)
-    const proceed = ({ decision, forwarded }: Outcome) => {
-      request.agent = decision
-      const denial = decision.admitted
-        ? null
-        : denialFor(decision, gate, headerOf(node, 'accept'), raw)
-      if (denial === null) {
-        addForwardedHeaders(node, forwarded)
-        return next()
-      }
-      const { onRefused } = options
-      if (onRefused === undefined) return refuse(reply, denial)
-      setHead(reply, denial.status, headersWithoutBody(denial))
-      callOnRefused(
-        () => onRefused(request, reply, { ...denial, decision }),
-        () => (reply.sent ? reply.raw.destroy() : refuse(reply, denial)),
-      )
+  const { idHeader, accepts, vary } = gate
+  const reading = { idHeader, accepts, tlsTerminated: options.tlsTerminated ?? false }
+  const proceed = (
+    { decision, forwarded }: Outcome,
+    asked: NodeRequest,
+    request: FastifyRequest,
+    reply: FastifyReply,
+    next: () => void,
+  ) => {
+    request.agent = decision
+    if (decision.admitted) {
+      addForwardedHeaders(request.raw, forwarded)
+      return next()
     }
-    const outcome = gate.decide({
-      method: request.method,
-      target: request.originalUrl,
-      identification: headerOf(node, gate.idHeader),
-      authorization: gate.accepts.sessions ? headerOf(node, 'authorization') : null,
-      address: () => request.ip ?? null,
-      preflight: isPreflight(request.method, (name) => headerOf(node, name)),
-      signed: isSigned((name) => headerOf(node, name)),
-      raw,
-      readBody: null,
-    })
-    if (outcome instanceof Promise) outcome.then(proceed)
-    else proceed(outcome)
+    const denial = denialFor(decision, gate, asked.get('accept'), () => asked.raw())
+    const { onRefused } = options
+    if (onRefused === undefined) return refuse(reply, denial)
+    setHead(reply, denial.status, headersWithoutBody(denial))
+    callOnRefused(
+      () => onRefused(request, reply, { ...denial, decision }),
+      () => (reply.sent ? reply.raw.destroy() : refuse(reply, denial)),
+    )
+  }
+  const onRequest = (request: FastifyRequest, reply: FastifyReply, next: () => void) => {
+    stripIdentityHeaders(request.raw, gate.isIdentityHeader)
+    const asked = new NodeRequest(request.raw, request.originalUrl, request, reading)
+    const outcome = gate.decide(asked)
+    if (outcome instanceof Promise) {
+      outcome.then((each) => proceed(each, asked, request, reply, next))
+    } else proceed(outcome, asked, request, reply, next)
   }
 
   const plugin: FastifyPluginCallback = (app, _, done) => {

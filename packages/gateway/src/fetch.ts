@@ -59,20 +59,22 @@ export function gateway(options: FetchGatewayOptions) {
   const protect =
     <Rest extends unknown[]>(handler: Handler<Rest>) =>
     async (request: Request, ...rest: Rest): Promise<Response> => {
-      const field = (name: string) => request.headers.get(name)
+      const { headers } = request
       const raw = () => rawWebRequest(request, tlsTerminated)
       const { decision, forwarded } = await gate.decide({
         method: request.method,
         target: targetOf(request.url),
-        identification: field(gate.idHeader),
-        authorization: gate.accepts.sessions ? field('authorization') : null,
+        identification: headers.get(gate.idHeader),
+        authorization: gate.accepts.sessions ? headers.get('authorization') : null,
         address: () => options.address?.(request) ?? null,
-        preflight: isPreflight(request.method, field),
-        signed: isSigned(field),
+        preflight: isPreflight(request.method, headers),
+        signed: isSigned(headers),
         raw,
         readBody: bodyReader(request),
       })
-      const denial = decision.admitted ? null : denialFor(decision, gate, field('accept'), raw)
+      const denial = decision.admitted
+        ? null
+        : denialFor(decision, gate, headers.get('accept'), raw)
       const cleaned: Decided = withIdentityHeaders(request, gate.isIdentityHeader, forwarded)
       cleaned[DECISION] = decision
       if (denial === null) return addVary(await handler(cleaned, ...rest), vary)

@@ -48,22 +48,22 @@ export function gateway(options: HonoGatewayOptions): MiddlewareHandler & Closea
   const { address = connectionAddress, onRefused, tlsTerminated = false } = options
   const middleware: MiddlewareHandler = async (c, next) => {
     const request = c.req.raw
-    const field = (name: string) => request.headers.get(name)
+    const { headers } = request
     const raw = () => rawRequestOf(c, tlsTerminated)
     const outcome = gate.decide({
       method: request.method,
       target: targetOf(request.url),
-      identification: field(gate.idHeader),
-      authorization: gate.accepts.sessions ? field('authorization') : null,
+      identification: headers.get(gate.idHeader),
+      authorization: gate.accepts.sessions ? headers.get('authorization') : null,
       address: () => address(c),
-      preflight: isPreflight(request.method, field),
-      signed: isSigned(field),
+      preflight: isPreflight(request.method, headers),
+      signed: isSigned(headers),
       raw,
       readBody: bodyReader(request),
     })
     const { decision, forwarded } = outcome instanceof Promise ? await outcome : outcome
     c.set('agent', decision)
-    const denial = decision.admitted ? null : denialFor(decision, gate, field('accept'), raw)
+    const denial = decision.admitted ? null : denialFor(decision, gate, headers.get('accept'), raw)
     const cleaned = withIdentityHeaders(request, gate.isIdentityHeader, forwarded)
     if (cleaned !== request) c.req.raw = cleaned
     if (denial !== null) {

@@ -55,7 +55,7 @@ export function proxyRequest(
     return 'X-Forwarded-Method and X-Forwarded-Uri do not say which request it is about.'
   }
   const scheme = schemeIn(field('x-forwarded-proto'))
-  const signed = gate.accepts.signatures && isSigned(field)
+  const signed = gate.accepts.signatures && isSigned({ get: field })
   if (signed && (!original.host || scheme === null)) {
     return 'X-Forwarded-Host and X-Forwarded-Proto do not say at which origin a signed request arrived.'
   }
@@ -72,8 +72,8 @@ export function proxyRequest(
     identification: field(gate.idHeader),
     authorization: gate.accepts.sessions ? field('authorization') : null,
     address: () => clientAddress(request),
-    preflight: isPreflight(original.method, field),
-    signed: isSigned(field),
+    preflight: isPreflight(original.method, { get: field }),
+    signed: isSigned({ get: field }),
     raw: () => raw,
     readBody: null,
   }

@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { RawRequest } from '@countersign/protocol'
 import type { Outcome } from '../decision/outcome.ts'
 import { denialFor } from '../denial.ts'
 import type { Gate } from '../gate.ts'
-import type { GatewayRequest } from '../request/gateway-request.ts'
 import { headerOf } from '../request/node-request.ts'
 import type { Dialect } from './proxy-request.ts'
 
@@ -15,7 +15,7 @@ export function reply(
   dialect: Dialect,
   { decision, forwarded }: Outcome,
   gate: Gate,
-  raw: GatewayRequest['raw'],
+  raw: () => RawRequest,
   request: IncomingMessage,
   response: ServerResponse,
 ): void {

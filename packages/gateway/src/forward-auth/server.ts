@@ -122,7 +122,7 @@ export class ForwardAuth {
     }
     const outcome = gate.decide(clientRequest)
     const answer = (each: Outcome) =>
-      reply(dialect, each, gate, clientRequest.raw, request, response)
+      reply(dialect, each, gate, () => clientRequest.raw(), request, response)
     if (outcome instanceof Promise) outcome.then(answer)
     else answer(outcome)
   }

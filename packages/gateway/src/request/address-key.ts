@@ -13,9 +13,9 @@ export function limitKey(
 }
 
 /** Null if the framework cannot determine it. */
-export function addressOf({ address }: Pick<GatewayRequest, 'address'>): string | null {
+export function addressOf(request: Pick<GatewayRequest, 'address'>): string | null {
   try {
-    return address()
+    return request.address()
   } catch {
     return null
   }

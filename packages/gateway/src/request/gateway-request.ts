@@ -12,13 +12,13 @@ export interface GatewayRequest {
   readonly identification: string | null
   readonly authorization: string | null
   /** The client's address, null if unknown. Called only if it is needed, for rate limits and `onDecision`. */
-  readonly address: () => string | null
+  address(): string | null
   /** Whether it is a CORS preflight. */
   readonly preflight: boolean
   /** Whether it has a `Signature` or `Signature-Input` header. */
   readonly signed: boolean
   /** The request as it was received. Called only if it is signed, or refused for want of a signature. */
-  readonly raw: () => RawRequest
+  raw(): RawRequest
   /** Reads the body of a signed request. Null: it is in `raw`, or not visible here. */
   readonly readBody: BodyReader | null
 }

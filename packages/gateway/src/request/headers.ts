@@ -1,20 +1,21 @@
 import type { Naming } from '@countersign/protocol'
 import type { Decision } from '../decision/decision.ts'
 
-/** Whether a request has a signature (RFC 9421), readable or not. @param field a header by its name in lower case */
-export function isSigned(field: (lower: string) => string | null): boolean {
-  return field('signature-input') !== null || field('signature') !== null
+/** The headers of a request, such as `Headers`. */
+export interface HeaderReader {
+  /** Null without such a header; joined with commas if it is repeated. */
+  get(lower: string): string | null
 }
 
-/**
- * Whether a request is a CORS preflight (Fetch standard, section 4.9).
- * @param field a header by its name in lower case
- */
-export function isPreflight(
-  method: string | undefined,
-  field: (lower: string) => string | null | undefined,
-): boolean {
-  return method === 'OPTIONS' && !!field('origin') && !!field('access-control-request-method')
+/** Whether a request has a signature (RFC 9421), readable or not. */
+export function isSigned(headers: HeaderReader): boolean {
+  return headers.get('signature-input') !== null || headers.get('signature') !== null
+}
+
+/** Whether a request is a CORS preflight (Fetch standard, section 4.9). */
+export function isPreflight(method: string, headers: HeaderReader): boolean {
+  if (method !== 'OPTIONS') return false
+  return !!headers.get('origin') && !!headers.get('access-control-request-method')
 }
 
 /**

@@ -1,12 +1,82 @@
 import type { IncomingMessage } from 'node:http'
 import type { Http2ServerRequest } from 'node:http2'
 import type { RawRequest } from '@countersign/protocol'
-import type { ForwardedHeaders } from './headers.ts'
+import type { GatewayRequest } from './gateway-request.ts'
+import {
+  type AcceptedProofs,
+  type ForwardedHeaders,
+  type HeaderReader,
+  isPreflight,
+  isSigned,
+} from './headers.ts'
 
 /** Where body parsers put the bytes of a body, if the application has told them to. */
 interface ParsedRequest {
   readonly rawBody?: unknown
   readonly body?: unknown
+}
+
+/** What a framework says of a request's connection. With proxies that it trusts, from their headers. */
+interface Connection {
+  readonly ip?: string | undefined
+  readonly protocol?: string | undefined
+}
+
+/** What decides on how requests are read. */
+interface Reading {
+  /** In lower case. */
+  readonly idHeader: string
+  readonly accepts: AcceptedProofs
+  readonly tlsTerminated: boolean
+}
+
+/** What a gateway asks about a request of node:http. A class, so that a request creates no functions. */
+export class NodeRequest implements GatewayRequest, HeaderReader {
+  readonly method: string
+  readonly target: string
+  readonly identification: string | null
+  readonly authorization: string | null
+  readonly readBody = null
+  readonly #node: IncomingMessage
+  readonly #connection: Connection
+  readonly #tlsTerminated: boolean
+
+  /** @param target as sent, before a router has changed it */
+  constructor(
+    node: IncomingMessage,
+    target: string,
+    connection: Connection,
+    { idHeader, accepts, tlsTerminated }: Reading,
+  ) {
+    this.#node = node
+    this.#connection = connection
+    this.#tlsTerminated = tlsTerminated
+    this.method = node.method ?? 'GET'
+    this.target = target
+    this.identification = headerOf(node, idHeader)
+    this.authorization = accepts.sessions ? headerOf(node, 'authorization') : null
+  }
+
+  get(lower: string): string | null {
+    return headerOf(this.#node, lower)
+  }
+
+  get preflight(): boolean {
+    return isPreflight(this.method, this)
+  }
+
+  get signed(): boolean {
+    return isSigned(this)
+  }
+
+  address(): string | null {
+    return this.#connection.ip ?? this.#node.socket?.remoteAddress ?? null
+  }
+
+  raw(): RawRequest {
+    const scheme = this.#tlsTerminated ? 'https' : this.#connection.protocol
+    return rawNodeRequest(this.#node, this.target, scheme)
+  }
 }
 
 /**
@@ -79,9 +149,10 @@ function strip(request: IncomingMessage, isIdentity: HeaderMatcher): void {
 
 /** Adds the headers for the site behind the gateway. */
 export function addForwardedHeaders(request: IncomingMessage, forwarded: ForwardedHeaders): void {
+  const { headers, rawHeaders } = request
   for (const [name, value, lower] of forwarded) {
-    request.headers[lower] = value
-    request.rawHeaders.push(name, value)
+    headers[lower] = value
+    rawHeaders.push(name, value)
   }
 }
 

@@ -140,8 +140,8 @@ function gatewayRequest(gate: Gate, request: SignedRequest): GatewayRequest {
     identification: field(gate.idHeader),
     authorization: null,
     address: () => null,
-    preflight: isPreflight(raw.method, field),
-    signed: isSigned(field),
+    preflight: isPreflight(raw.method, { get: field }),
+    signed: isSigned({ get: field }),
     raw: () => raw,
     // Only the headers were given.
     readBody: null,
