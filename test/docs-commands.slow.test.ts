@@ -8,6 +8,7 @@ import { DocPage } from './support/doc-page.ts'
 import { type Context, startDocsFixture } from './support/docs-fixture.ts'
 import { newKey, type TestKey } from './support/key.ts'
 import { freePort } from './support/ports.ts'
+import { BASE_ENV } from './support/run.ts'
 import { claimAgent, postJson, type TestService } from './support/service.ts'
 import { signedHeaders } from './support/sign-request.ts'
 import { signIn } from './support/signed-in.ts'
@@ -96,7 +97,7 @@ test('the agent of docs/agents.md signs in at the site of docs/relying-parties.m
 async function startSite(t: Context, dir: string, code: string): Promise<string> {
   const site = `http://localhost:${await freePort()}`
   writeFileSync(join(dir, 'site.mjs'), code)
-  const env = { PATH: process.env.PATH, SITE: site, SESSION_SECRET: 'x'.repeat(43) }
+  const env = { ...BASE_ENV, SITE: site, SESSION_SECRET: 'x'.repeat(43) }
   const server = spawn(process.execPath, ['site.mjs'], { cwd: dir, env, stdio: 'inherit' })
   t.after(() => server.kill())
   await until(async () => {

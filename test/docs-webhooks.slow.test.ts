@@ -11,6 +11,7 @@ import { jsonOf } from './support/answer.ts'
 import { DocPage } from './support/doc-page.ts'
 import { fileCleanup } from './support/file-cleanup.ts'
 import { freePort } from './support/ports.ts'
+import { BASE_ENV } from './support/run.ts'
 import { claimAgent, ROOT, startTestService, type TestService, tempDir } from './support/service.ts'
 import { signIn } from './support/signed-in.ts'
 import { needs } from './support/tools.ts'
@@ -37,7 +38,7 @@ interface Receiver {
 /** Runs the receiver of the page, with a secret. */
 async function start(program: string, args: readonly string[], secret: string): Promise<Receiver> {
   const port = await freePort('localhost')
-  const env = { PATH: process.env.PATH, WEBHOOK_SECRET: secret, PORT: String(port) }
+  const env = { ...BASE_ENV, WEBHOOK_SECRET: secret, PORT: String(port) }
   const child = spawn(program, args, { env, stdio: ['ignore', 'pipe', 'pipe'] })
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk))

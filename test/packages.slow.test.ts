@@ -4,11 +4,14 @@ import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { cliPackage, libraryPackage } from '../packages/server/src/base/packages.ts'
+import { fileCleanup } from './support/file-cleanup.ts'
 import { freePort } from './support/ports.ts'
 import { nodeOf } from './support/programs.ts'
 import { BASE_ENV, type CommandResult, run } from './support/run.ts'
 import { claimAgent, ROOT, startTestService, type TestService, tempDir } from './support/service.ts'
 import { until } from './support/until.ts'
+
+const cleanup = fileCleanup()
 
 /** A machine with a Node and an empty cache of npm, whose registry cannot be reached. */
 interface Machine {
@@ -81,7 +84,7 @@ for (const major of [20, 24]) {
     const service = await startTestService(t)
     const did = await claimAgent(service, await service.operator.addVerifiedOwner('ada'))
     const machine = newMachine(t, major)
-    await install(machine, service, 'gateway', 'express')
+    await install(machine, service, 'gateway', await packedDependencies())
     await install(machine, service, 'sdk')
     const site = await startExpressSite(t, machine, service)
     const statuses = await Promise.all(
@@ -114,29 +117,36 @@ test('a source folder refuses npm pack', async (t) => {
   }
 })
 
-/**
- * Installs a library of the service, with tarballs of what it needs from npm's registry, made of this checkout's copies.
- */
+/** Installs a library of the service, with tarballs of what it needs from npm's registry. */
 async function install(
   machine: Machine,
   service: TestService,
   name: 'sdk' | 'gateway',
-  ...others: string[]
+  tarballs: readonly string[] = [],
 ): Promise<void> {
-  const local = ['@noble/curves', '@noble/hashes', ...others].flatMap((each) =>
-    others.includes(each) ? closureOf(each) : [each],
+  const { code, stderr } = await machine.npm(
+    'install',
+    libraryPackage(name, service.url),
+    ...tarballs,
   )
-  const tarballs = join(machine.dir, 'tarballs')
-  mkdirSync(tarballs, { recursive: true })
-  const packed = await machine.npm(
+  assert.equal(code, 0, stderr)
+}
+
+let packed: Promise<string[]> | undefined
+
+/** Tarballs of Express and of what the libraries need, made of this checkout's copies. @returns the paths */
+const packedDependencies = () => (packed ??= packDependencies())
+
+async function packDependencies(): Promise<string[]> {
+  const tarballs = tempDir(cleanup)
+  const local = ['@noble/curves', '@noble/hashes', ...closureOf('express')]
+  const { code, stderr } = await newMachine(cleanup, 24).npm(
     'pack',
     ...local.map((each) => join(ROOT, 'node_modules', each)),
     ...['--ignore-scripts', '--pack-destination', tarballs],
   )
-  assert.equal(packed.code, 0, packed.stderr)
-  const files = globSync('*.tgz', { cwd: tarballs }).map((file) => join(tarballs, file))
-  const { code, stderr } = await machine.npm('install', libraryPackage(name, service.url), ...files)
   assert.equal(code, 0, stderr)
+  return globSync('*.tgz', { cwd: tarballs }).map((file) => join(tarballs, file))
 }
 
 /** A package of this checkout and all that it needs. */

@@ -87,7 +87,7 @@ def start_wsgi(service, proof, app=wsgi_app):
     server = make_server("127.0.0.1", 0, None, handler_class=Quiet)
     origin = f"http://127.0.0.1:{server.server_port}"
     server.set_app(WsgiGateway(app, gate_for(service, origin, proof)))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
 
     def stop():
         server.shutdown()

@@ -43,7 +43,7 @@ def servers():
 
     running = [ThreadingHTTPServer(("127.0.0.1", 0), Handler) for _ in range(2)]
     for each in running:
-        threading.Thread(target=each.serve_forever, daemon=True).start()
+        threading.Thread(target=each.serve_forever, args=(0.01,), daemon=True).start()
     yield [f"http://127.0.0.1:{each.server_port}" for each in running], seen
     for each in running:
         each.shutdown()

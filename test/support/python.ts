@@ -5,6 +5,9 @@ import { BASE_ENV } from './run.ts'
 import { type Cleanup, ROOT } from './service.ts'
 import { allOf, needs, toolPath } from './tools.ts'
 
+/** Compiled modules, outside the folders of the sources. */
+const BYTECODE = join(ROOT, 'node_modules/.cache/python')
+
 /** An interpreter with which tests run the package in python/. */
 export interface Python {
   readonly path: string
@@ -18,7 +21,7 @@ export interface Python {
  * @param modules such as `pytest`; Debian's packages for them are `python3-…`
  */
 export function pythonFor(...modules: readonly string[]): Python {
-  const env = { PYTHONPATH: join(ROOT, 'python/src'), PYTHONDONTWRITEBYTECODE: '1' }
+  const env = { PYTHONPATH: join(ROOT, 'python/src'), PYTHONPYCACHEPREFIX: BYTECODE }
   const options = needs('python3')
   if (options.skip !== false) return { path: 'python3', env, options }
   const candidates = [process.env.PYTHON, '/usr/bin/python3', toolPath('python3')]

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { BASE_ENV } from './run.ts'
 import { ROOT } from './service.ts'
 
 /** A shell that runs several scripts in a row and keeps its variables between them. */
@@ -50,5 +51,5 @@ export function shellInCheckout(dir: string, env: Readonly<Record<string, string
   symlinkSync(join(ROOT, 'node_modules'), join(dir, 'node_modules'))
   writeFileSync(join(dir, 'package.json'), '{}')
   const path = `${join(ROOT, 'node_modules/.bin')}:${process.env.PATH}`
-  return new Shell(dir, { PATH: path, HOME: dir, ...env })
+  return new Shell(dir, { ...BASE_ENV, PATH: path, HOME: dir, ...env })
 }

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { startCallers } from '../../../../test/support/callers.ts'
 import { SQLITE_ONLY } from '../../../../test/support/postgres.ts'
+import { BASE_ENV } from '../../../../test/support/run.ts'
 import {
   COUNTERSIGND,
   claimBody,
@@ -33,7 +34,7 @@ test('SIGTERM during startup stops the service once it has started, with exit co
   rmSync(join(settings.dataDir, 'identity-pepper'))
   const goOn = await stallWrites(t, settings)
   const child = spawn(process.execPath, [COUNTERSIGND, 'serve'], {
-    env: { PATH: process.env.PATH ?? '', ...env, LOG_LEVEL: 'info' },
+    env: { ...BASE_ENV, ...env, LOG_LEVEL: 'info' },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   t.after(() => child.kill('SIGKILL'))

@@ -93,20 +93,8 @@ test(
   },
 )
 
-test('a hung worker is killed and replaced', async (t) => {
+test('a hung worker is killed and replaced, and a connection that it has not accepted is closed', async (t) => {
   const service = await startWithWorkers(t, 2, { LOG_LEVEL: 'info' })
-  const [victim] = workersOf(service) as [number]
-  process.kill(victim, 'SIGSTOP')
-  const isEnded = async () => service.output().includes('a worker stands still: it is ended')
-  await until(isEnded, 60_000).catch((error) => {
-    process.kill(victim, 'SIGKILL')
-    throw error
-  })
-  await untilBack(service, victim)
-})
-
-test('a connection sent to a worker that dies before accepting it is closed', async (t) => {
-  const service = await startWithWorkers(t, 2)
   const [victim] = workersOf(service) as [number]
   process.kill(victim, 'SIGSTOP')
   const { hostname, port } = new URL(service.url)
@@ -126,9 +114,14 @@ test('a connection sent to a worker that dies before accepting it is closed', as
   })
   // The last one is on its way to the worker that is stopped.
   await until(async () => answered === 7)
-  process.kill(victim, 'SIGKILL')
+  const isEnded = async () => service.output().includes('a worker stands still: it is ended')
+  await until(isEnded, 60_000).catch((error) => {
+    process.kill(victim, 'SIGKILL')
+    throw error
+  })
   const all = await Promise.all(answers)
   assert.equal(all.filter((isAnswered) => isAnswered).length, 7)
+  await untilBack(service, victim)
 })
 
 /** The process id of the worker whose write waits for the file. */

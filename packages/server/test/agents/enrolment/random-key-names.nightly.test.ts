@@ -1,0 +1,3 @@
+import { randomKeyNames } from './random-key-names.ts'
+
+randomKeyNames(10_000)
