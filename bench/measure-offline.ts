@@ -43,16 +43,17 @@ const VERIFICATIONS = [3, 4, 6]
 const RATIO_OF_END = 1.1
 
 const SCRIPT = import.meta.resolve('./offline.ts')
-const DECISIONS = 20_000
+/** For each second of a measurement. */
+const DECISIONS_PER_SECOND = 4_000
 const DEADLINE_SECONDS = 7200
 
 /** Measures the gateway's offline mode: the service in one process, 100 gateways in another, both on any core. */
 export function measureOffline(
   { scope, machine, say }: Bench,
-  { gatewayRevocations: revocations }: Options,
+  { gatewayRevocations: revocations, seconds }: Options,
 ): Promise<OfflineDecisions> {
   say('decisions by certificates')
-  const task: OfflineTask = { revocations, decisions: DECISIONS }
+  const task: OfflineTask = { revocations, decisions: seconds * DECISIONS_PER_SECOND }
   const limit = { seconds: DEADLINE_SECONDS }
   return runScript(scope, machine, limit, SCRIPT, task, 'all') as Promise<OfflineDecisions>
 }

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { BASE_ENV } from '../test/support/run.ts'
 import { HOST, type HttpRequest, sendRequest } from './http-exchange.ts'
 import type { Scope } from './scope.ts'
 
@@ -33,7 +34,7 @@ const STOP_DEADLINE_MS = 15_000
 export async function startServer(scope: Scope, launch: Launch): Promise<ServerProcess> {
   const started = performance.now()
   const child = spawnOn(launch.core, process.execPath, launch.args, {
-    PATH: process.env.PATH ?? '',
+    ...BASE_ENV,
     ...launch.env,
   })
   const output = lastOutput(child)

@@ -6,19 +6,23 @@ import { test } from 'node:test'
 import { offlineLines } from '../bench/measure-offline.ts'
 import type { Report } from '../bench/report.ts'
 import { SCENARIO_NAMES, SCENARIOS } from '../bench/scenarios.ts'
+import { fileCleanup } from './support/file-cleanup.ts'
 import { ROOT, run, tempDir } from './support/service.ts'
 import { needs } from './support/tools.ts'
 
 /** What other tests of this file measure; the first takes all the others. */
 const ELSEWHERE = /^(?:gateway|proof|workers|nodes)-/
 const MEASURED = SCENARIO_NAMES.filter((name) => !ELSEWHERE.test(name))
+/** Of all tests, so that the same seeds are made once. PostgreSQL runs as another user, which must be able to enter it. */
+const dir = tempDir(fileCleanup())
+chmodSync(dir, 0o711)
+
 /** The smallest possible measurement. */
 const BRIEFLY = ['--agents', '200', '--seconds', '1', '--rounds', '1', '--json']
 
-test('the bench measures three systems without an error, prints JSON alone, and cleans up', async (t) => {
-  const dir = tempDir(t)
+test('the bench measures three systems without an error, prints JSON alone, and cleans up', async () => {
   const only = ['--only', [...MEASURED, 'footprint'].join(',')]
-  const { code, stdout, stderr } = await bench(dir, ...BRIEFLY, ...only)
+  const { code, stdout, stderr } = await bench(...BRIEFLY, ...only)
   assert.equal(code, 0, stderr)
   const { options, measurements, footprint, machine, errors }: Report = JSON.parse(stdout)
   assert.deepEqual(options, {
@@ -42,14 +46,13 @@ test('the bench measures three systems without an error, prints JSON alone, and 
     assert.equal(ratioToCeiling === null, kind === 'transaction', name)
   }
   assert.ok(footprint && footprint.startUp.readyMs > 0)
-  assertNothingButSeedsIn(dir)
+  assertNothingButSeeds()
 })
 
-test('the bench compares with the service of another checkout', async (t) => {
-  const dir = tempDir(t)
+test('the bench compares with the service of another checkout', async () => {
   const names = ['lookup', 'verify', 'claim']
   const only = ['--before', ROOT, '--only', [...names, 'footprint'].join(',')]
-  const { code, stdout, stderr } = await bench(dir, ...BRIEFLY, ...only)
+  const { code, stdout, stderr } = await bench(...BRIEFLY, ...only)
   assert.equal(code, 0, stderr)
   const { measurements, footprint }: Report = JSON.parse(stdout)
   assert.deepEqual(
@@ -65,14 +68,13 @@ test('the bench compares with the service of another checkout', async (t) => {
   const before = footprint?.before
   assert.ok(before && before.startUp.readyMs > 0)
   assert.ok(before.memory.atRest && before.memory.afterLoad)
-  assertNothingButSeedsIn(dir)
+  assertNothingButSeeds()
 })
 
-test('the bench measures on a durable PostgreSQL', async (t) => {
-  const dir = traversable(tempDir(t))
+test('the bench measures on a durable PostgreSQL', async () => {
   const names = ['claim', 'claim-transaction']
   const only = ['--database', 'postgres', '--only', [...names, 'footprint'].join(',')]
-  const { code, stdout, stderr } = await bench(dir, ...BRIEFLY, ...only)
+  const { code, stdout, stderr } = await bench(...BRIEFLY, ...only)
   assert.equal(code, 0, stderr)
   const { database, measurements, footprint }: Report = JSON.parse(stdout)
   assert.match(database, /^PostgreSQL .*fsync = on.*synchronous_commit = on/)
@@ -85,33 +87,30 @@ test('the bench measures on a durable PostgreSQL', async (t) => {
     assert.equal(aims[0]?.atLeast, name === 'claim' ? 0.8 : 20_000, name)
   }
   assert.ok(footprint && footprint.startUp.readyMs > 0)
-  assertNothingButSeedsIn(dir)
+  assertNothingButSeeds()
 })
 
-test('the bench compares two nodes on one PostgreSQL with one, and measures how soon they refuse', async (t) => {
-  const dir = traversable(tempDir(t))
+test('the bench compares two nodes on one PostgreSQL with one, and measures how soon they refuse', async () => {
   const names = ['nodes-lookup', 'nodes-verify']
   const several = ['--database', 'postgres', '--nodes', '2', '--revocations', '3']
   const only = ['--only', [...names, 'revocation'].join(',')]
-  const { code, stdout, stderr } = await bench(dir, ...BRIEFLY, ...several, ...only)
+  const { code, stdout, stderr } = await bench(...BRIEFLY, ...several, ...only)
   assert.equal(code, 0, stderr)
   assertSeveral(JSON.parse(stdout), names, 'nodes')
-  assertNothingButSeedsIn(dir)
+  assertNothingButSeeds()
 })
 
-test('the bench compares two workers with one process', async (t) => {
+test('the bench compares two workers with one process', async () => {
   const names = ['workers-lookup', 'workers-verify']
   const several = ['--workers', '2', '--revocations', '3']
   const only = ['--only', [...names, 'revocation'].join(',')]
-  const { code, stdout, stderr } = await bench(tempDir(t), ...BRIEFLY, ...several, ...only)
+  const { code, stdout, stderr } = await bench(...BRIEFLY, ...several, ...only)
   assert.equal(code, 0, stderr)
   assertSeveral(JSON.parse(stdout), names, 'workers')
 })
 
-test('the bench measures decisions by certificates, and how soon gateways refuse', async (t) => {
-  const dir = tempDir(t)
+test('the bench measures decisions by certificates, and how soon gateways refuse', async () => {
   const { code, stdout, stderr } = await bench(
-    dir,
     ...BRIEFLY,
     '--only',
     'offline',
@@ -138,15 +137,15 @@ test('the bench measures decisions by certificates, and how soon gateways refuse
     text[1] ?? '',
     /^revocation to refusal through the feed \(stream\), the last of 100 gateways: p50 /,
   )
-  assertNothingButSeedsIn(dir)
+  assertNothingButSeeds()
 })
 
 test(
   'the bench counts what followers behind a cache ask of the service',
   needs('nginx'),
-  async (t) => {
+  async () => {
     const few = ['--only', 'followers', '--followers', '100', '--revocations', '1']
-    const { code, stdout, stderr } = await bench(tempDir(t), ...BRIEFLY, ...few)
+    const { code, stdout, stderr } = await bench(...BRIEFLY, ...few)
     assert.equal(code, 0, stderr)
     const { followers }: Report = JSON.parse(stdout)
     assert.deepEqual(
@@ -160,9 +159,9 @@ test(
   },
 )
 
-test('the bench compares a site with the gateway to the same site without it', async (t) => {
+test('the bench compares a site with the gateway to the same site without it', async () => {
   const names = ['gateway-express', 'gateway-fastify', 'gateway-uncached']
-  const { code, stdout, stderr } = await bench(tempDir(t), ...BRIEFLY, '--only', names.join(','))
+  const { code, stdout, stderr } = await bench(...BRIEFLY, '--only', names.join(','))
   assert.equal(code, 0, stderr)
   const { measurements, errors }: Report = JSON.parse(stdout)
   assert.equal(errors, 0)
@@ -176,9 +175,9 @@ test('the bench compares a site with the gateway to the same site without it', a
   }
 })
 
-test('the bench measures signed requests beside sites that only verify, and the memory of nonces', async (t) => {
+test('the bench measures signed requests beside sites that only verify, and the memory of nonces', async () => {
   const fewer = ['--connections', '4', '--only', 'proof']
-  const { code, stdout, stderr } = await bench(tempDir(t), ...BRIEFLY, ...fewer)
+  const { code, stdout, stderr } = await bench(...BRIEFLY, ...fewer)
   assert.equal(code, 0, stderr)
   const { measurements, nonces, errors }: Report = JSON.parse(stdout)
   assert.equal(errors, 0)
@@ -201,9 +200,8 @@ test('the bench measures signed requests beside sites that only verify, and the 
   assert.equal(nonces?.entries, 200_000)
 })
 
-test('the bench measures operations on keys, how soon a replaced key is refused, and its memory', async (t) => {
-  const dir = tempDir(t)
-  const { code, stdout, stderr } = await bench(dir, ...BRIEFLY, '--only', 'keys')
+test('the bench measures operations on keys, how soon a replaced key is refused, and its memory', async () => {
+  const { code, stdout, stderr } = await bench(...BRIEFLY, '--only', 'keys')
   assert.equal(code, 0, stderr)
   const { keys }: Report = JSON.parse(stdout)
   assert.ok(keys)
@@ -220,16 +218,15 @@ test('the bench measures operations on keys, how soon a replaced key is refused,
   assert.deepEqual([by, rotations], ['workers', 100])
   assert.ok(times.p50 <= times.p99 && times.p99 <= times.longest)
   assert.ok(keys.memory.replaced > 0)
-  assertNothingButSeedsIn(dir)
+  assertNothingButSeeds()
 })
 
-test('the bench prints its options and refuses unknown ones', async (t) => {
-  const dir = tempDir(t)
-  const help = await bench(dir, '--help')
+test('the bench prints its options and refuses unknown ones', async () => {
+  const help = await bench('--help')
   assert.equal(help.code, 0)
   assert.match(help.stdout, /--agents N/)
   for (const mistake of MISTAKES) {
-    const { code, stdout } = await bench(dir, ...mistake)
+    const { code, stdout } = await bench(...mistake)
     assert.equal(code, 2)
     assert.equal(stdout, '')
   }
@@ -264,20 +261,13 @@ function assertSeveral(report: Report, names: readonly string[], by: 'nodes' | '
   }
 }
 
-/** PostgreSQL runs as another user, which must be able to enter the directory. */
-function traversable(dir: string): string {
-  chmodSync(dir, 0o711)
-  return dir
-}
-
-function assertNothingButSeedsIn(dir: string): void {
+function assertNothingButSeeds(): void {
   assert.deepEqual(
     readdirSync(dir).filter((name) => !/^countersign-bench-seed-(?!.*draft)/.test(name)),
     [],
   )
 }
 
-/** @param dir for temporary files */
-function bench(dir: string, ...args: string[]) {
+function bench(...args: string[]) {
   return run(process.execPath, [join(ROOT, 'bench/main.ts'), ...args], { TMPDIR: dir })
 }

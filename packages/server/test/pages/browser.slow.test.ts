@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import { assertFit, newPage, openBrowser } from '../../../../test/support/browser.ts'
+import { fileCleanup } from '../../../../test/support/file-cleanup.ts'
 import { giveProfile } from '../../../../test/support/profile.ts'
 import { claimAgent, startTestService, type TestService } from '../../../../test/support/service.ts'
 import { setStatus } from '../../../../test/support/set-status.ts'
@@ -16,8 +17,12 @@ interface Scene {
   readonly pages: Readonly<Record<string, string>>
 }
 
-async function scene(t: { after(end: () => unknown): void }): Promise<Scene> {
-  const service = await startTestService(t)
+const cleanup = fileCleanup()
+let shared: Promise<Scene> | undefined
+const scene = () => (shared ??= startScene())
+
+async function startScene(): Promise<Scene> {
+  const service = await startTestService(cleanup)
   const owner = await service.operator.addVerifiedOwner('ada', 'high')
   const dids: Record<string, string> = {}
   for (const name of ['active', 'plain', 'suspended', 'revoked']) {
@@ -53,7 +58,7 @@ async function scene(t: { after(end: () => unknown): void }): Promise<Scene> {
     'a name that was given up': '/agent/given-up',
     nothing: '/nowhere',
   }
-  return { service, browser: await openBrowser(t), pages }
+  return { service, browser: await openBrowser(cleanup), pages }
 }
 
 async function giveUp(service: TestService, owner: number, did: string): Promise<void> {
@@ -68,7 +73,7 @@ test(
   'axe finds no violation on any public page, in both themes, wide and narrow, and text reflows',
   BROWSER_MATRIX,
   async (t) => {
-    const { service, browser, pages } = await scene(t)
+    const { service, browser, pages } = await scene()
     const { page, problems } = await newPage(browser)
     for (const [name, path] of Object.entries(pages)) {
       await t.test(name, async () => {
@@ -90,21 +95,21 @@ function withoutChallenge(text: string): string {
 }
 
 test('every public page is complete without JavaScript', BROWSER_MATRIX, async (t) => {
-  const { service, browser, pages } = await scene(t)
+  const { service, browser, pages } = await scene()
+  const { page, problems } = await newPage(browser)
+  const bare = await newPage(browser, { javaScript: false })
   for (const [name, path] of Object.entries(pages)) {
     await t.test(name, async () => {
-      const { page, problems } = await newPage(browser)
       await page.goto(service.url + path)
       const withScript = withoutChallenge(await textWithoutButtons(page))
-      const bare = await newPage(browser, { javaScript: false })
       await bare.page.goto(service.url + path)
       assert.equal(await bare.page.getByRole('button', { name: /^Copy/ }).count(), 0)
       assert.equal(withoutChallenge(await textWithoutButtons(bare.page)), withScript)
       assert.deepEqual([problems, bare.problems], [[], []])
-      await page.context().close()
-      await bare.page.context().close()
     })
   }
+  await page.context().close()
+  await bare.page.context().close()
 })
 
 /** The visible text without buttons that copy or belong to the sample, which exist only with JavaScript. */
@@ -116,8 +121,8 @@ async function textWithoutButtons(page: Page): Promise<string> {
   return text.replace(/req_\w+/, '').replaceAll(/\s+/g, ' ')
 }
 
-test('a copy button copies the text beside it', BROWSER_MATRIX, async (t) => {
-  const { service, browser } = await scene(t)
+test('a copy button copies the text beside it', BROWSER_MATRIX, async (_t) => {
+  const { service, browser } = await scene()
   const { page, problems } = await newPage(browser)
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
   await page.goto(`${service.url}/agent/the-active#key`)
@@ -134,8 +139,8 @@ test('a copy button copies the text beside it', BROWSER_MATRIX, async (t) => {
 test(
   'the forms of the check page work by keyboard alone and without JavaScript',
   BROWSER_MATRIX,
-  async (t) => {
-    const { service, browser } = await scene(t)
+  async (_t) => {
+    const { service, browser } = await scene()
     const { page, problems } = await newPage(browser, { javaScript: false })
     await page.goto(service.url)
     await page.keyboard.press('Tab')
@@ -158,8 +163,8 @@ test(
 test(
   'the theme button changes the theme of every page, and the choice is there before the first paint',
   BROWSER_MATRIX,
-  async (t) => {
-    const { service, browser } = await scene(t)
+  async (_t) => {
+    const { service, browser } = await scene()
     const { page, problems } = await newPage(browser, { colorScheme: 'light' })
     const ground = () => page.evaluate<string>('getComputedStyle(document.body).backgroundColor')
     await page.goto(`${service.url}/`)

@@ -1,0 +1,2 @@
+// The same with more cases.
+import './differential.slow.test.ts'
