@@ -7,8 +7,22 @@ import { buildGo } from '../../../../test/support/go.ts'
 import { logInfo, untilLogged } from '../../../../test/support/log-client.ts'
 import { prepareClaims, sendClaims } from '../../../../test/support/many-claims.ts'
 import { run } from '../../../../test/support/run.ts'
-import { startTestService, tempDir } from '../../../../test/support/service.ts'
+import { type ClaimBody, startTestService, tempDir } from '../../../../test/support/service.ts'
 import { needs } from '../../../../test/support/tools.ts'
+
+/** Sends claims, again if a busy machine refuses them with 503. @returns the other statuses than 200 */
+async function claimAll(url: string, claims: readonly ClaimBody[]): Promise<number[]> {
+  const others: number[] = []
+  for (let left = claims; left.length > 0; ) {
+    const refused: ClaimBody[] = []
+    await sendClaims(url, left, 16, (claim, { status }) => {
+      if (status === 503) refused.push(claim)
+      else if (status !== 200) others.push(status)
+    })
+    left = refused
+  }
+  return others
+}
 
 test(
   'Go verifies checkpoint, inclusion and consistency of a log that grows under load',
@@ -19,18 +33,13 @@ test(
     const service = await startTestService(t)
     const prefix = `${service.url}/log`
     const claims = await prepareClaims(service.operator, 600)
-    let done = 0
-    const load = sendClaims(service.url, claims, 16, (_claim, { status }) => {
-      assert.equal(status, 200)
-      done += 1
-    })
+    const load = claimAll(service.url, claims)
     await untilLogged(service, 1)
     const { verifierKey } = await logInfo(service.url)
     const early = join(dir, 'early')
     const verify = async (...args: string[]) => run(verifier, [prefix, verifierKey, ...args])
     writeFileSync(early, await (await fetch(`${prefix}/checkpoint`)).text())
-    await load
-    assert.equal(done, 600)
+    assert.deepEqual(await load, [])
     await untilLogged(service, 600)
     const verified = await verify(early)
     assert.equal(verified.code, 0, verified.stderr)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Page } from 'playwright-core'
+import type { Page, Request } from 'playwright-core'
 import { newPage, openBrowser } from '../../../../test/support/browser.ts'
 import { openAsOwner } from '../../../../test/support/dashboard.ts'
 import { claimAgent, startTestService } from '../../../../test/support/service.ts'
@@ -47,16 +47,19 @@ test(
 /** Loads a page with an empty cache. @returns the bytes of its responses, headers included */
 async function weightOf(page: Page, url: string): Promise<{ all: number; script: number }> {
   const sizes: Promise<{ size: number; isScript: boolean }>[] = []
-  page.on('requestfinished', (request) => {
+  const weigh = (request: Request) => {
     const isScript = request.resourceType() === 'script'
     const size = request
       .sizes()
       .then(({ responseBodySize, responseHeadersSize }) => responseBodySize + responseHeadersSize)
     sizes.push(size.then((each) => ({ size: each, isScript })))
-  })
+  }
+  page.on('requestfinished', weigh)
   await page.goto(url)
   // The dashboard holds a stream open, so its network is never idle.
   await page.getByRole('heading', { level: 1 }).waitFor()
+  // The size of a later request would be asked for while the page is closed, and fail after the test.
+  page.off('requestfinished', weigh)
   const all = await Promise.all(sizes)
   const sum = (of: typeof all) => of.reduce((total, { size }) => total + size, 0)
   return { all: sum(all), script: sum(all.filter(({ isScript }) => isScript)) }
