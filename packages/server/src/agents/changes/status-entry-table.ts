@@ -15,7 +15,6 @@ const MAX_LIST = 2 ** 31 - 1
 /** SQLite uses a partial index only if the query repeats the index's condition as a constant. */
 const current = sql<boolean>`is_current = 1`
 const restricted = sql<boolean>`value <> 0`
-const ofLiveGroup = sql<boolean>`delegations.ended_at is null`
 
 const selectCurrent = prepared<{ tail: string }, StatusEntryRow>((db, param) =>
   db.selectFrom('status_entries').selectAll().where('tail', '=', param('tail')).where(current),
@@ -41,8 +40,8 @@ export async function currentEntriesOf(
     .execute()
 }
 
-const selectLiveEntries = prepared<{ tail: string }, StatusEntryRow>((db, param) =>
-  db
+function selectLive(db: Db) {
+  return db
     .selectFrom('delegations')
     .innerJoin('status_entries', (join) =>
       join
@@ -50,8 +49,11 @@ const selectLiveEntries = prepared<{ tail: string }, StatusEntryRow>((db, param)
         .onRef('status_entries.idx', '=', 'delegations.idx'),
     )
     .selectAll('status_entries')
-    .where('delegations.tail', '=', param('tail'))
-    .where(ofLiveGroup),
+    .where(sql<boolean>`delegations.ended_at is null`)
+}
+
+const selectLiveEntries = prepared<{ tail: string }, StatusEntryRow>((db, param) =>
+  selectLive(db).where('delegations.tail', '=', param('tail')),
 )
 
 /** The entries of an agent's groups of delegations that have not ended. */
@@ -66,17 +68,7 @@ export async function delegationEntriesOf(
 ): Promise<StatusEntryRow[]> {
   // PostgreSQL rejects `in ()`.
   if (tails.length === 0) return []
-  return db
-    .selectFrom('delegations')
-    .innerJoin('status_entries', (join) =>
-      join
-        .onRef('status_entries.list', '=', 'delegations.list')
-        .onRef('status_entries.idx', '=', 'delegations.idx'),
-    )
-    .selectAll('status_entries')
-    .where('delegations.tail', 'in', tails)
-    .where(ofLiveGroup)
-    .execute()
+  return selectLive(db).where('delegations.tail', 'in', tails).execute()
 }
 
 const selectOpenList = prepared<{ capacity: number }, { list: number }>((db, param) =>
