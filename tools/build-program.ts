@@ -1,12 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { build } from 'vite'
+import { build, type Plugin } from 'vite'
 
 /** What `countersignd` runs in processes and threads of its own, besides itself. */
 const PROGRAMS = {
   main: 'src/main.ts',
   'worker-main': 'src/service/cluster/worker-main.ts',
   'check-thread': 'src/database/sqlite/check-thread.ts',
+  'page-thread': 'src/agents/read-model/page-thread.ts',
   'preview-worker': 'src/pages/preview-worker.ts',
 }
 
@@ -34,6 +35,20 @@ const BUILT_IN: readonly string[] = [
 ]
 
 /**
+ * Imported as a module, `node:http` loads `undici` for one of its exports. The names are those that the service uses: the build fails on
+ * others.
+ */
+const HTTP_WITHOUT_UNDICI: Plugin = {
+  name: 'http-without-undici',
+  enforce: 'pre',
+  resolveId: (id) => (id === 'node:http' ? '\0node-http' : null),
+  load: (id) =>
+    id === '\0node-http'
+      ? `export const { createServer, METHODS, STATUS_CODES } = process.getBuiltinModule('node:http')`
+      : null,
+}
+
+/**
  * Puts the service into a few files: of 1,700 modules, finding and reading takes longer than all the rest of a start.
  * @param server the directory of the package. The files go to `dist/program/`, which is as deep as the rooms in `src/` are: what these
  *   find by a relative path, they find from there
@@ -48,6 +63,7 @@ export async function buildProgram(server: string): Promise<void> {
     root: server,
     publicDir: false,
     logLevel: 'error',
+    plugins: [HTTP_WITHOUT_UNDICI],
     ssr: { noExternal: true, external, target: 'node' },
     build: {
       ssr: true,
@@ -61,7 +77,13 @@ export async function buildProgram(server: string): Promise<void> {
         input: Object.fromEntries(
           Object.entries(PROGRAMS).map(([name, file]) => [name, join(server, file)]),
         ),
-        output: { entryFileNames: '[name].js', chunkFileNames: '[name]-[hash].js' },
+        output: {
+          entryFileNames: '[name].js',
+          chunkFileNames: '[name]-[hash].js',
+          // One character beyond Latin-1 doubles the memory of a file.
+          charset: 'ascii',
+          comments: { legal: true, annotation: false, jsdoc: false },
+        },
       },
     },
   })
