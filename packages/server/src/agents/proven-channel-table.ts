@@ -54,27 +54,19 @@ export async function provenChannelsOf(
     .execute()
 }
 
-const selectProvenBetween = prepared<{ after: number; last: number }, ProvenChannelRow>(
-  (db, param) =>
-    db
-      .selectFrom('agents')
-      // SQLite keeps the order of a cross join: it reads the range of agents first, not all channels.
-      .crossJoin('channels')
-      .selectAll('channels')
-      .whereRef('channels.tail', '=', 'agents.tail')
-      .where('agents.seq', '>', param('after'))
-      .where('agents.seq', '<=', param('last'))
-      .where('verified_at', 'is not', null)
-      .orderBy('verified_at')
-      .orderBy('id')
-      .$castTo<ProvenChannelRow>(),
-)
-
-/** The proven channels of the agents with `after` < `seq` <= `last`, oldest proof first. */
-export function provenChannelsBetween(
+/** A page of the proven channels of all agents, in the order of their ids, starting after an id. */
+export function provenChannelsAfter(
   db: Db,
-  after: number,
-  last: number,
+  after: string,
+  limit: number,
 ): Promise<ProvenChannelRow[]> {
-  return selectProvenBetween(db, { after, last })
+  return db
+    .selectFrom('channels')
+    .selectAll()
+    .where('id', '>', after)
+    .where('verified_at', 'is not', null)
+    .orderBy('id')
+    .limit(limit)
+    .$castTo<ProvenChannelRow>()
+    .execute()
 }

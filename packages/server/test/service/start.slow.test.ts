@@ -13,16 +13,20 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { randomTail } from '@countersign/protocol'
+import { freePort } from '../../../../test/support/ports.ts'
 import { SQLITE_ONLY } from '../../../../test/support/postgres.ts'
 import { fileOf, withRaw } from '../../../../test/support/raw-database.ts'
 import {
   claimAgent,
   countersignd,
+  ROOT,
   startServiceProcess,
   startTestService,
   tempDir,
   testEnv,
 } from '../../../../test/support/service.ts'
+
+const BUILT = join(ROOT, 'packages/server/bin/countersignd.mjs')
 
 test('files that the first start creates are readable by their user only', async (t) => {
   const service = await startServiceProcess(t, { DATA_DIR: join(tempDir(t), 'new', 'data') })
@@ -117,6 +121,37 @@ test(
     }
     assert.ok(statuses.has(503), [...statuses].join())
     assert.ok([...statuses].every((each) => each === 200 || each === 503))
+  },
+)
+
+test(
+  'another thread reads many agents: all are in memory once the service is ready, also those changed since their claim',
+  SQLITE_ONLY,
+  async (t) => {
+    const first = await startTestService(t)
+    const did = await claimAgent(first, await first.operator.addVerifiedOwner())
+    await first.stop()
+    const file = fileOf(first.settings)
+    const tails = multiply(file, did.slice(-24), 60_000)
+    const [suspended] = tails.splice(40_000, 1)
+    await withRaw(first.settings, (raw) =>
+      raw.exec(
+        `UPDATE agents SET status = 'suspended', status_changed_at = 1, version = version + 1 WHERE tail = '${suspended}'`,
+      ),
+    )
+    const METRICS_PORT = String(await freePort())
+    const env = { DATA_DIR: first.env.DATA_DIR as string, METRICS_PORT }
+    const service = await startServiceProcess(t, env, BUILT)
+    const metrics = await (await fetch(`http://localhost:${METRICS_PORT}/metrics`)).text()
+    assert.match(metrics, /^countersign_agents_in_memory 60001$/m)
+    const statusOf = async (tail: string) => {
+      const response = await fetch(`${service.url}/api/v1/agent/${tail}`)
+      return ((await response.json()) as { certificate: { status: string } }).certificate.status
+    }
+    for (const tail of [did, tails[0], tails.at(-1)]) {
+      assert.equal(await statusOf(tail as string), 'active')
+    }
+    assert.equal(await statusOf(suspended as string), 'suspended')
   },
 )
 

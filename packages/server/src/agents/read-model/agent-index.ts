@@ -1,6 +1,8 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Tail } from '@countersign/protocol'
 import { type AgentProfile, type AgentRecord, initialProfile } from '../agent-record.ts'
 import { KEY_PRIORITY } from '../agent-table.ts'
+import type { PackedAgents } from './agent-pages.ts'
 import { AgentSlots, SLOT_WORDS } from './agent-slots.ts'
 import type { Revised } from './revision.ts'
 import { SlotHash } from './slot-hash.ts'
@@ -89,6 +91,18 @@ export class AgentIndex {
     const known = this.#slotOf(agent.tail)
     if (known === NONE) this.#insert(agent)
     else if (this.#slots.version(known) <= agent.version) this.#update(known, agent)
+  }
+
+  /** Inserts those that it does not have. If they do not fit within the limit, it has overflowed. */
+  insertMissing({ count, words, keys }: PackedAgents): void {
+    for (let i = 0; i < count; i++) {
+      if (this.#byTail.find(words, i * SLOT_WORDS) !== NONE) continue
+      const slot = this.#freeSlot()
+      this.#slots.copy(words, keys, i, slot)
+      this.#slots.revise(slot)
+      this.#byTail.set(slot)
+      if (!this.#overflowed) this.#joinRing(slot)
+    }
   }
 
   /** Gives the agents of an owner another one. Reads every slot: 1,000,000 take a few milliseconds. */
@@ -274,20 +288,5 @@ class SlotRecord implements AgentRecord, Revised {
 }
 
 function isInitial({ profile, claimedAt }: AgentRecord): boolean {
-  return (
-    profile.keySequence === 1 &&
-    profile.keyChangedAt === claimedAt &&
-    profile.updatedAt === claimedAt &&
-    profile.statusChangedAt === claimedAt &&
-    profile.statusTime === 'exact' &&
-    profile.statusReason === null &&
-    profile.username === null &&
-    profile.displayName === null &&
-    profile.description === null &&
-    profile.avatar === null &&
-    profile.directoryProof === null &&
-    profile.channels.length === 0 &&
-    profile.maxDelegationDepth === 0 &&
-    profile.ownerChangedAt === undefined
-  )
+  return isDeepStrictEqual(profile, initialProfile(claimedAt))
 }

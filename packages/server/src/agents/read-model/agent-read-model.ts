@@ -6,7 +6,7 @@ import type { AgentRecord, AgentView, OwnerRecord } from '../agent-record.ts'
 import { AgentIndex } from './agent-index.ts'
 import { CacheFiller, DatabaseFallback } from './database-fallback.ts'
 import { EventFollower, type Staleness } from './follower.ts'
-import { loadAll } from './load-agents.ts'
+import { type LoadSource, loadAll } from './load-agents.ts'
 import { OwnerCache } from './owner-cache.ts'
 import type { Revised } from './revision.ts'
 import { loadOwner, loadRecords, recordOfClaim } from './rows.ts'
@@ -25,6 +25,8 @@ export interface ReadModelOptions {
   /** Null, the default, if every read sees the writes of other processes or fails. */
   readonly staleness?: Staleness | null
   readonly replica?: Replica | null
+  /** The database, if it is a SQLite file. Null, the default: this thread reads all agents. */
+  readonly file?: string | null
 }
 
 /**
@@ -32,7 +34,7 @@ export interface ReadModelOptions {
  * following the event sequence, and reads from the database what is not in memory.
  */
 export class AgentReadModel {
-  readonly #read: Db
+  readonly #source: LoadSource
   readonly #eventReader: Db
   readonly #limit: number
   readonly #randomBytes: (count: number) => Uint8Array
@@ -54,9 +56,9 @@ export class AgentReadModel {
     db: Pick<Database, 'read' | 'pointReads' | 'eventReader'>,
     limit: number,
     randomBytes: (count: number) => Uint8Array,
-    { staleness = null, replica = null }: ReadModelOptions = {},
+    { staleness = null, replica = null, file = null }: ReadModelOptions = {},
   ) {
-    this.#read = db.read
+    this.#source = { db: db.read, file }
     this.#eventReader = db.eventReader
     this.#limit = limit
     this.#randomBytes = randomBytes
@@ -84,7 +86,7 @@ export class AgentReadModel {
     const from = this.#events.last
     const agents = this.#agents
     const owners = this.#owners
-    const fitted = await loadAll(this.#read, agents, this.#limit, (owner) => {
+    const fitted = await loadAll(this.#source, agents, this.#limit, (owner) => {
       // An owner in memory was updated by events. The page may have been read before those.
       if (owners.peek(owner.id) === undefined) owners.set(owner)
     })

@@ -22,20 +22,19 @@ export class AgentSlots {
   readonly #bytes: ArrayBuffer
   readonly #keyBytes: ArrayBuffer
   /** All slots except their keys. Each slot starts with the words of the tail. */
-  readonly words: Uint32Array
+  readonly words: Uint32Array<ArrayBuffer>
   /** The keys, stored separately because most lookups do not read them. */
-  readonly keys: Uint32Array
+  readonly keys: Uint32Array<ArrayBuffer>
   readonly #floats: Float64Array
 
-  /** @param limit the maximum number of slots */
-  constructor(limit: number) {
+  /** @param limit the maximum number of slots @param capacity the number to begin with; less than `limit` if they are to grow */
+  constructor(limit: number, capacity = Math.min(MIN_CAPACITY, limit)) {
     this.#limit = limit
-    this.#bytes = resizableBuffer(SLOT_WORDS, limit)
-    this.#keyBytes = resizableBuffer(KEY_WORDS, limit)
+    this.#bytes = bufferOf(SLOT_WORDS, capacity, limit)
+    this.#keyBytes = bufferOf(KEY_WORDS, capacity, limit)
     this.words = new Uint32Array(this.#bytes)
     this.keys = new Uint32Array(this.#keyBytes)
     this.#floats = new Float64Array(this.#bytes)
-    this.grow(MIN_CAPACITY)
   }
 
   get capacity(): number {
@@ -48,6 +47,16 @@ export class AgentSlots {
     if (slots <= this.capacity) return
     this.#bytes.resize(slots * SLOT_WORDS * WORD_BYTES)
     this.#keyBytes.resize(slots * KEY_WORDS * WORD_BYTES)
+  }
+
+  /** Copies a slot and its key from arrays in this layout. */
+  copy(words: Uint32Array, keys: Uint32Array, from: number, to: number): void {
+    for (let i = 0; i < SLOT_WORDS; i++) {
+      this.words[to * SLOT_WORDS + i] = words[from * SLOT_WORDS + i] as number
+    }
+    for (let i = 0; i < KEY_WORDS; i++) {
+      this.keys[to * KEY_WORDS + i] = keys[from * KEY_WORDS + i] as number
+    }
   }
 
   owner(slot: number): number {
@@ -123,6 +132,9 @@ export class AgentSlots {
   }
 }
 
-function resizableBuffer(words: number, limit: number): ArrayBuffer {
-  return new ArrayBuffer(0, { maxByteLength: limit * words * WORD_BYTES })
+/** Buffers that cannot grow are cheaper to create. */
+function bufferOf(words: number, capacity: number, limit: number): ArrayBuffer {
+  const bytes = words * WORD_BYTES
+  const options = capacity < limit ? { maxByteLength: limit * bytes } : {}
+  return new ArrayBuffer(capacity * bytes, options)
 }

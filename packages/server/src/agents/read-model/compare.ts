@@ -16,7 +16,7 @@ export async function findMismatch(db: Db): Promise<string | null> {
   const count = await countAgents(db)
   const index = new AgentIndex(Math.max(1, count), randomBytes)
   const assurances = new Set<string>()
-  const isLoaded = await loadAll(db, index, count, ({ verifications }) => {
+  const isLoaded = await loadAll({ db, file: null }, index, count, ({ verifications }) => {
     for (const { assurance } of verifications) assurances.add(assurance)
   })
   if (!isLoaded) return 'agents were added meanwhile: run it again'

@@ -16,11 +16,13 @@ export async function openReadModel(
   elapsed: () => number,
   resources: AsyncDisposableStack,
 ): Promise<AgentReadModel> {
-  const { replicaUrl, readModelAgents } = settings
+  const { database, replicaUrl, readModelAgents } = settings
   const replica = replicaUrl === null ? null : await openReplica(replicaUrl)
   resources.defer(() => replica?.close())
   const staleness = stalenessOf(settings, elapsed)
-  const readModel = new AgentReadModel(db, readModelAgents, randomBytes, { staleness, replica })
+  const file = database.kind === 'sqlite' ? database.file : null
+  const options = { staleness, replica, file }
+  const readModel = new AgentReadModel(db, readModelAgents, randomBytes, options)
   db.onCommit(() => readModel.follow())
   await readModel.start()
   return readModel

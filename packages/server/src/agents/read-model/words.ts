@@ -27,13 +27,24 @@ export function wordsToTail(words: Uint32Array, at: number): Tail {
 
 /** Packs the 32 bytes of a key into words. */
 export function keyToWords(key: Uint8Array, words: Uint32Array, at = 0): void {
-  for (let i = 0; i < KEY_WORDS; i++) {
-    const b = i * 4
+  bytesToWords(key, 0, words, at, KEY_WORDS)
+}
+
+/** Packs bytes from `from` on into `count` words from `at` on, four a word, as the others do. */
+export function bytesToWords(
+  bytes: Uint8Array,
+  from: number,
+  words: Uint32Array,
+  at: number,
+  count: number,
+): void {
+  for (let i = 0; i < count; i++) {
+    const b = from + i * 4
     words[at + i] =
-      (key[b] as number) |
-      ((key[b + 1] as number) << 8) |
-      ((key[b + 2] as number) << 16) |
-      ((key[b + 3] as number) << 24)
+      (bytes[b] as number) |
+      ((bytes[b + 1] as number) << 8) |
+      ((bytes[b + 2] as number) << 16) |
+      ((bytes[b + 3] as number) << 24)
   }
 }
 

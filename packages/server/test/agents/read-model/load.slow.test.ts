@@ -1,18 +1,27 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
+import { Readable } from 'node:stream'
 import { test } from 'node:test'
 import { randomTail } from '@countersign/protocol'
 import { insertProvenChannel } from '../../../../../test/support/channel-rows.ts'
+import { SQLITE_ONLY } from '../../../../../test/support/postgres.ts'
+import { fileOf } from '../../../../../test/support/raw-database.ts'
 import { type Operator, openOperator, testEnv } from '../../../../../test/support/service.ts'
+import type { AgentRecord } from '../../../src/agents/agent-record.ts'
 import { preferredTailOfKey } from '../../../src/agents/agent-table.ts'
 import { AgentIndex } from '../../../src/agents/read-model/agent-index.ts'
+import {
+  type AgentsPage,
+  agentPages,
+  agentPagesOfFile,
+} from '../../../src/agents/read-model/agent-pages.ts'
 import { loadAll } from '../../../src/agents/read-model/load-agents.ts'
 import { OwnerCache } from '../../../src/agents/read-model/owner-cache.ts'
-import { loadOwner, loadRecord } from '../../../src/agents/read-model/rows.ts'
+import { loadOwner, loadRecord, loadRecords } from '../../../src/agents/read-model/rows.ts'
 import { readSettings } from '../../../src/base/config.ts'
 import type { AgentRow } from '../../../src/database/database.ts'
 
-/** Two full pages and a partial one. */
+/** A full page and a partial one. */
 const AGENTS = 4100
 const OWNERS = 7
 
@@ -23,7 +32,10 @@ test('bulk loading gives the same records as single reads: modified agents, chan
   const agents = new AgentIndex(10_000, randomBytes)
   const owners = new OwnerCache(10_000)
   const { read } = operator.db
-  assert.equal(await loadAll(read, agents, 10_000, (owner) => owners.set(owner)), true)
+  assert.equal(
+    await loadAll({ db: read, file: null }, agents, 10_000, (owner) => owners.set(owner)),
+    true,
+  )
 
   assert.equal(agents.size, AGENTS)
   for (const row of rows) {
@@ -38,12 +50,48 @@ test('bulk loading gives the same records as single reads: modified agents, chan
   for (let id = 1; id <= OWNERS; id++) assert.deepEqual(owners.get(id), await loadOwner(read, id))
 })
 
+const all = (pages: AsyncIterable<AgentsPage>) => Readable.from(pages).toArray()
+
+test('another thread reads the same pages of a file', SQLITE_ONLY, async (t) => {
+  const settings = readSettings(await testEnv(t))
+  const operator = await openOperator(settings)
+  t.after(() => operator.close())
+  await populate(operator)
+  await using threads = new AsyncDisposableStack()
+  const pages = await all(agentPagesOfFile(fileOf(settings), threads))
+  // As a thread sends them.
+  assert.deepEqual(pages, structuredClone(await all(agentPages(operator.db.read))))
+  assert.equal(pages.length, 2)
+  await assert.rejects(all(agentPagesOfFile(`${fileOf(settings)}-missing`, threads)))
+})
+
+test('what is in memory is kept, since events may be newer than a page', async (t) => {
+  const operator = await openOperator(readSettings(await testEnv(t)))
+  t.after(() => operator.close())
+  const rows = await populate(operator, 40)
+  const { read } = operator.db
+  const agents = new AgentIndex(40, randomBytes)
+  const records = await loadRecords(
+    read,
+    rows.map(({ tail }) => tail),
+  )
+  const newer = records.map(
+    (each): AgentRecord => ({ ...each, version: each.version + 9, status: 'revoked' }),
+  )
+  for (const each of newer) agents.upsert(each)
+  assert.equal(await loadAll({ db: read, file: null }, agents, 40, () => undefined), true)
+  for (const each of newer) assert.deepEqual(agents.byTail(each.tail), each)
+})
+
 test('nothing is loaded if not everything fits', async (t) => {
   const operator = await openOperator(readSettings(await testEnv(t)))
   t.after(() => operator.close())
   await populate(operator, 20)
   const agents = new AgentIndex(19, randomBytes)
-  assert.equal(await loadAll(operator.db.read, agents, 19, () => assert.fail()), false)
+  assert.equal(
+    await loadAll({ db: operator.db.read, file: null }, agents, 19, () => assert.fail()),
+    false,
+  )
   assert.equal(agents.size, 0)
 })
 
