@@ -28,7 +28,9 @@ const selectPage = prepared<{ after: number; limit: number }, Nullable<AgentPage
     .selectFrom(
       db
         .selectFrom('agents')
-        .selectAll()
+        .select(['seq', 'tail', 'public_key', 'owner_id', 'version', 'claimed_at'])
+        // Here, so that it is evaluated once for each agent.
+        .select(UNMODIFIED.as('is_unmodified'))
         .where('seq', '>', param('after'))
         .orderBy('seq')
         .limit(param('limit'))
@@ -36,7 +38,7 @@ const selectPage = prepared<{ after: number; limit: number }, Nullable<AgentPage
     )
     .select((eb) => [
       eb.fn.max('seq').as('last'),
-      sql<number>`count(*) filter (where not ${UNMODIFIED})`.as('modified'),
+      sql<number>`count(*) filter (where not is_unmodified)`.as('modified'),
       unmodified(sql`tail`, '').as('tails'),
       unmodified(hexOf(db, sql`public_key`), '').as('publicKeys'),
       unmodified(sql`concat(seq, ',', owner_id, ',', version, ',', claimed_at)`, ',').as('numbers'),
@@ -73,7 +75,7 @@ export function modifiedAgents(db: Db, after: number, last: number): Promise<Age
 type Nullable<T> = { [K in keyof T]: T[K] | null }
 
 function unmodified(column: RawBuilder<unknown>, separator: string): RawBuilder<string> {
-  return sql`string_agg(${column}, ${sql.lit(separator)}) filter (where ${UNMODIFIED})`
+  return sql`string_agg(${column}, ${sql.lit(separator)}) filter (where is_unmodified)`
 }
 
 function hexOf(db: Db, column: RawBuilder<unknown>): RawBuilder<string> {
