@@ -41,9 +41,9 @@ export interface Footprint extends Measured {
 
 /** The aims are for a million agents and easier to reach with fewer. */
 const AIM_AGENTS = 1_000_000
-const READY_MS = 5000
+const READY_MS = 3000
 const FIRST_LOOKUP_MS = 1000
-const BYTES_PER_AGENT = 250
+const BYTES_PER_AGENT = 200
 
 /** With fewer agents, their memory is smaller than the variation of the heap. */
 const MIN_AGENTS = 50_000

@@ -69,7 +69,7 @@ export async function startBefore(
 }
 
 /**
- * Starts countersignd and stops it, so that later starts are those of a service that has run before.
+ * Starts countersignd and stops it, so that later starts are those of a service that has run before. They have all cores.
  * @param before the other checkout, instead of this one
  */
 export async function keepStarting(
@@ -81,7 +81,7 @@ export async function keepStarting(
   discard(): Promise<void>
 }> {
   const copy = await bench.store.copy({ ...data, database: before?.database ?? data.database })
-  const options = { settings: {}, core: core(bench), root: before?.root ?? ROOT }
+  const options = { settings: {}, core: null, root: before?.root ?? ROOT }
   const start = (until: readonly HttpRequest[]) => startNode(bench, copy, until, options)
   await (await start([{ method: 'GET', path: '/readyz' }])).stop()
   return { start, discard: () => copy.discard() }

