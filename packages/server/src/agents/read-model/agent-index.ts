@@ -288,5 +288,6 @@ class SlotRecord implements AgentRecord, Revised {
 }
 
 function isInitial({ profile, claimedAt }: AgentRecord): boolean {
-  return isDeepStrictEqual(profile, initialProfile(claimedAt))
+  const mayBe = profile.keySequence === 1 && profile.channels.length === 0
+  return mayBe && isDeepStrictEqual(profile, initialProfile(claimedAt))
 }

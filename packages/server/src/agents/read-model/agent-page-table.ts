@@ -52,10 +52,7 @@ export async function agentPageAfter(
   limit: number,
 ): Promise<AgentPage | null> {
   const page = (await selectPage(db, { after, limit }))[0]
-  if (page === undefined || page.last === null) return null
-  const { last, modified, tails, publicKeys, numbers } = page
-  const texts = { tails: tails ?? '', publicKeys: publicKeys ?? '', numbers: numbers ?? '' }
-  return { last, modified: Number(modified), ...texts }
+  return page === undefined || page.last === null ? null : (page as AgentPage)
 }
 
 const selectModified = prepared<{ after: number; last: number }, AgentRow>((db, param) =>
@@ -75,7 +72,7 @@ export function modifiedAgents(db: Db, after: number, last: number): Promise<Age
 type Nullable<T> = { [K in keyof T]: T[K] | null }
 
 function unmodified(column: RawBuilder<unknown>, separator: string): RawBuilder<string> {
-  return sql`string_agg(${column}, ${sql.lit(separator)}) filter (where is_unmodified)`
+  return sql`coalesce(string_agg(${column}, ${sql.lit(separator)}) filter (where is_unmodified), '')`
 }
 
 function hexOf(db: Db, column: RawBuilder<unknown>): RawBuilder<string> {
