@@ -30,7 +30,7 @@ export function keyToWords(key: Uint8Array, words: Uint32Array, at = 0): void {
   bytesToWords(key, 0, words, at, KEY_WORDS)
 }
 
-/** Packs bytes from `from` on into `count` words from `at` on, four a word, as the others do. */
+/** Packs bytes from `from` on into `count` words from `at` on, four a word, the first in the lowest bits. */
 export function bytesToWords(
   bytes: Uint8Array,
   from: number,
