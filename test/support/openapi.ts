@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { get, type IncomingMessage } from 'node:http'
+import { text } from 'node:stream/consumers'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import type { Answer } from './answer.ts'
@@ -58,11 +60,14 @@ export function judgeFor(
   return judge
 }
 
+/** Over a connection of its own: the service may be closing one that was kept since its tests. */
 async function fetchOpenApi(url: string): Promise<OpenApi> {
-  const response = await fetch(`${url}/openapi.json`)
-  const text = await response.text()
-  assert.equal(response.status, 200, text)
-  return new OpenApi(JSON.parse(text) as OpenApiDocument)
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    get(`${url}/openapi.json`, { agent: false }, resolve).once('error', reject)
+  })
+  const body = await text(response)
+  assert.equal(response.statusCode, 200, body)
+  return new OpenApi(JSON.parse(body) as OpenApiDocument)
 }
 
 const ajv = new Ajv2020({ strict: false, allErrors: true })

@@ -67,6 +67,17 @@ test('a process that ends before its tests is a problem, even if it says that al
   assert.match(problem ?? '', /^the process ended before its tests did \(0\)$/)
 })
 
+test('what fails after the last test of a file is a failure, and ends the process with what others have left running', async (t) => {
+  const listening = `import { createServer } from 'node:http'; import { after, test } from 'node:test'
+const server = createServer().listen(0)
+after(() => { server.close(); throw new Error('not ended') })
+test('passes', () => {})`
+  const { problem, of } = await runFiles(t, listening, listening)
+  assert.equal(problem, null)
+  assert.match(of('failed')[0]?.error ?? '', /not ended/)
+  assert.equal(of('totals')[0]?.counts.passed, 2)
+})
+
 test('an error after the end of its test is a problem, and said', async (t) => {
   const late = `import { test } from 'node:test'
 test('leaves something behind', () => { setTimeout(() => { throw new Error('too late') }, 50) })
