@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { decodeKey, decodeSignature, encodeBase64, encodeBase64Url } from '../src/index.ts'
+import {
+  decodeBase64,
+  decodeBase64Url,
+  decodeKey,
+  decodeSignature,
+  encodeBase64,
+  encodeBase64Url,
+} from '../src/index.ts'
 import { bytesOf, type Case, forEachCase, hexOf, readVectors } from './support/vectors.ts'
 
 interface CodecCases {
@@ -109,5 +116,23 @@ test('bytes of any length are encoded as Buffer encodes them', () => {
       assert.equal(encodeBase64Url(bytes), Buffer.from(bytes).toString('base64url'))
     }),
     { numRuns: 500 },
+  )
+})
+
+test('text is decoded where Buffer would write the bytes so, and nowhere else', () => {
+  const decoders = { base64: decodeBase64, base64url: decodeBase64Url }
+  const letters = fc.constantFrom(...ALPHABET, ...'-_==\n\u00e9')
+  const text = fc.oneof(
+    fc.string({ unit: letters, maxLength: 9 }),
+    fc.uint8Array({ maxLength: 70 }).map((bytes) => Buffer.from(bytes).toString('base64')),
+    fc.uint8Array({ maxLength: 70 }).map((bytes) => Buffer.from(bytes).toString('base64url')),
+  )
+  fc.assert(
+    fc.property(text, fc.constantFrom('base64', 'base64url'), (text, encoding) => {
+      const bytes = Buffer.from(text, encoding)
+      const expected = bytes.toString(encoding) === text ? new Uint8Array(bytes) : null
+      assert.deepEqual(decoders[encoding](text), expected, text)
+    }),
+    { numRuns: 5000 },
   )
 })
