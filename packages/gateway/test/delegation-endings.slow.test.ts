@@ -65,7 +65,8 @@ test('what ends or restricts an agent ends or restricts its chains, by the feed 
     const agent = await delegator(service, 2)
     const worker = await workerOf(agent, [{}, {}])
     for (const [mode, visit] of sites) {
-      assert.equal((await visit(await worker.request()))[0], 200, `${kind}, ${mode}`)
+      const said = await visit(await worker.request())
+      assert.equal(said[0], 200, `${kind}, ${mode}: ${said}`)
     }
     await change(agent)
     for (const [mode, visit] of sites) {

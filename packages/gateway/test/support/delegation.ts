@@ -32,8 +32,10 @@ export function workerKey(): WorkerKey {
   }
 }
 
-/** What a hop says. Times are in seconds from now. */
+/** What a hop says. Times are in seconds from `now`. */
 export interface HopChanges {
+  /** Seconds since 1970. No hop may end after the one before it, so all hops of a chain count from the same second. */
+  readonly now?: number
   readonly issuedIn?: number
   readonly expiresIn?: number
   readonly maxDepth?: number
@@ -47,9 +49,9 @@ export function addHop(
   before: string,
   by: Pick<Signer, 'sign'>,
   to: Pick<WorkerKey, 'publicKey'>,
-  { issuedIn = 0, expiresIn = 600, maxDepth = 0, limits = {}, nonceLength = 24 }: HopChanges = {},
+  { now = thisSecond(), issuedIn = 0, expiresIn = 600, ...rest }: HopChanges = {},
 ): Promise<string> {
-  const now = Math.floor(Date.now() / 1000)
+  const { maxDepth = 0, limits = {}, nonceLength = 24 } = rest
   const hop = {
     publicKey: to.publicKey,
     issuedAt: now + issuedIn,
@@ -61,6 +63,10 @@ export function addHop(
   return appendHop(before, hop, (message) => by.sign(message))
 }
 
+function thisSecond(): number {
+  return Math.floor(Date.now() / 1000)
+}
+
 /** A chain of three hops with exactly so many characters, and the key of its holder. */
 export async function chainOfLength(
   length: number,
@@ -69,12 +75,14 @@ export async function chainOfLength(
 ) {
   const keys = [workerKey(), workerKey(), workerKey()] as const
   const [first, second, key] = keys
+  const now = thisSecond()
   const write = async (fillerLength: number, nonces: readonly [number, number]) => {
     const fillers = Array.from({ length: 6 }, (_, n) => `/orders/${String(n).repeat(fillerLength)}`)
     const limits = { origins, paths: ['/orders', '/orders/*', ...fillers] }
-    const one = await addHop(agent.certificate, agent.key, first, { maxDepth: 2, limits })
-    const two = { maxDepth: 1, limits, nonceLength: nonces[0] }
+    const one = await addHop(agent.certificate, agent.key, first, { now, maxDepth: 2, limits })
+    const two = { now, maxDepth: 1, limits, nonceLength: nonces[0] }
     return addHop(await addHop(one, first, second, two), second, key, {
+      now,
       limits,
       nonceLength: nonces[1],
     })
@@ -103,12 +111,13 @@ export async function workerOf(
   agent: Pick<Delegator, 'certificate' | 'did' | 'key' | 'service'>,
   hops: readonly HopChanges[] = [{}],
 ): Promise<Worker> {
+  const now = thisSecond()
   let chain = agent.certificate
   let by: Pick<Signer, 'sign'> = agent.key
   let key = workerKey()
   for (const [at, hop] of hops.entries()) {
     key = workerKey()
-    chain = await addHop(chain, by, key, { maxDepth: hops.length - 1 - at, ...hop })
+    chain = await addHop(chain, by, key, { now, maxDepth: hops.length - 1 - at, ...hop })
     by = key
   }
   return holderOf(agent, key, chain)
