@@ -153,7 +153,7 @@ export async function assertReflows(page: Page): Promise<void> {
     await page.evaluate(`document.documentElement.style.fontSize = '${fontSize}'`)
     // The window may have its new size a moment later. `waitForFunction` would evaluate text in the page, which its policy forbids.
     const fits = `innerWidth === ${width} && ${OUTSIDE}.length === 0`
-    await until(() => page.evaluate<boolean>(fits), 5_000).catch(() => undefined)
+    await until(() => page.evaluate<boolean>(fits), 30_000).catch(() => undefined)
     await assertNoSidewaysScroll(page)
     const outside = await page.evaluate<string[]>(OUTSIDE)
     assert.deepEqual(outside, [], `${page.url()} at ${width} pixels, text at ${fontSize}`)
