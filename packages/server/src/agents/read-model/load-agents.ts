@@ -16,7 +16,7 @@ const PAGE_SIZE = 500
 /** Extra capacity for agents that are claimed later. */
 const HEADROOM = 1.1
 /** Fewer are read in less time than a thread needs to start. */
-const MIN_FOR_THREAD = 50_000
+export const MIN_FOR_THREAD = 50_000
 
 /** What `loadAll` reads from. */
 export interface LoadSource {

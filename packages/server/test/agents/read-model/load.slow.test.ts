@@ -2,24 +2,29 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { test } from 'node:test'
-import { randomTail } from '@countersign/protocol'
+import type { Worker } from 'node:worker_threads'
+import { randomTail, type Tail } from '@countersign/protocol'
 import { insertProvenChannel } from '../../../../../test/support/channel-rows.ts'
 import { SQLITE_ONLY } from '../../../../../test/support/postgres.ts'
 import { fileOf } from '../../../../../test/support/raw-database.ts'
 import { type Operator, openOperator, testEnv } from '../../../../../test/support/service.ts'
+import { until } from '../../../../../test/support/until.ts'
 import type { AgentRecord } from '../../../src/agents/agent-record.ts'
 import { preferredTailOfKey } from '../../../src/agents/agent-table.ts'
+import { changeStatus } from '../../../src/agents/manage/change-status.ts'
 import { AgentIndex } from '../../../src/agents/read-model/agent-index.ts'
 import {
   type AgentsPage,
   agentPages,
   agentPagesOfFile,
 } from '../../../src/agents/read-model/agent-pages.ts'
-import { loadAll } from '../../../src/agents/read-model/load-agents.ts'
+import { AgentReadModel } from '../../../src/agents/read-model/agent-read-model.ts'
+import { loadAll, MIN_FOR_THREAD } from '../../../src/agents/read-model/load-agents.ts'
 import { OwnerCache } from '../../../src/agents/read-model/owner-cache.ts'
 import { loadOwner, loadRecord, loadRecords } from '../../../src/agents/read-model/rows.ts'
 import { readSettings } from '../../../src/base/config.ts'
 import type { AgentRow } from '../../../src/database/database.ts'
+import { Gate, withResultHook } from './support.ts'
 
 /** A full page and a partial one. */
 const AGENTS = 4100
@@ -64,6 +69,46 @@ test('another thread reads the same pages of a file', SQLITE_ONLY, async (t) => 
   assert.equal(pages.length, 2)
   await assert.rejects(all(agentPagesOfFile(`${fileOf(settings)}-missing`, threads)))
 })
+
+test(
+  'what changes while a thread reads the agents is in memory once they are loaded',
+  SQLITE_ONLY,
+  async (t) => {
+    const owners = new Gate(t)
+    const settings = readSettings(await testEnv(t))
+    const operator = await openOperator(settings)
+    t.after(() => operator.close())
+    const { db } = operator
+    const rows = await populate(operator, MIN_FOR_THREAD)
+    const active = rows.filter(({ status }) => status === 'active').map(({ tail }) => tail as Tail)
+    const changed = [active[0], active[active.length >> 1], active.at(-1)] as Tail[]
+    // The rows have larger numbers than the events of this database.
+    await db.write((tx) =>
+      tx.db.updateTable('agents').set({ version: 0 }).where('tail', 'in', changed).execute(),
+    )
+    const read = withResultHook(db.read, (row) => ('username' in row ? owners.pass() : undefined))
+    const { pointReads, eventReader } = db
+    const deps = { read, pointReads, eventReader }
+    const file = fileOf(settings)
+    const readModel = new AgentReadModel(deps, MIN_FOR_THREAD, randomBytes, { file })
+    await readModel.start()
+    let isRead = false
+    process.once('worker', (thread: Worker) => {
+      thread.on('message', (page: AgentsPage | null) => (isRead ||= page === null))
+    })
+    const loading = readModel.load()
+    await owners.reached
+    // The thread reads ahead, so all of its pages are older than the changes.
+    await until(async () => isRead)
+    for (const tail of changed) {
+      await changeStatus({ db, now: Date.now }, { tail, to: 'revoked', reason: null, by: 'owner' })
+    }
+    owners.open()
+    await loading
+    assert.ok(readModel.isComplete)
+    for (const tail of changed) assert.equal(readModel.inMemory(tail)?.agent.status, 'revoked')
+  },
+)
 
 test('what is in memory is kept, since events may be newer than a page', async (t) => {
   const operator = await openOperator(readSettings(await testEnv(t)))

@@ -1,9 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
-import { randomTail, type Tail } from '@countersign/protocol'
-import type { KyselyPlugin, QueryResult, UnknownRow } from 'kysely'
-import { insertAgent } from '../../../../../test/support/insert-agent.ts'
 import { POSTGRES_ONLY } from '../../../../../test/support/postgres.ts'
 import { openRaw } from '../../../../../test/support/raw-database.ts'
 import { openOperator, testEnv } from '../../../../../test/support/service.ts'
@@ -11,8 +8,8 @@ import { until } from '../../../../../test/support/until.ts'
 import { changeStatus } from '../../../src/agents/manage/change-status.ts'
 import { AgentReadModel } from '../../../src/agents/read-model/agent-read-model.ts'
 import { readSettings } from '../../../src/base/config.ts'
-import type { Database, Db } from '../../../src/database/database.ts'
-import { appendAgentEvent, appendEvent } from '../../../src/database/event-table.ts'
+import { appendEvent } from '../../../src/database/event-table.ts'
+import { addAgent, Gate, withResultHook } from './support.ts'
 
 const LIMIT = 100
 
@@ -23,9 +20,9 @@ test(
   async (t) => {
     const owner = new Gate(t)
     const { db, ownerId } = await openData(t)
-    const tail = await addAgent(db, ownerId)
+    const tail = await addAgent({ db }, ownerId)
     const pointReads = withResultHook(db.pointReads, (row) =>
-      'display_name' in row && !('tail' in row) ? owner : null,
+      'display_name' in row && !('tail' in row) ? owner.pass() : undefined,
     )
     const readModel = new AgentReadModel(
       { read: db.read, pointReads: pointReads, eventReader: db.eventReader },
@@ -51,9 +48,9 @@ test(
     const owners = new Gate(t)
     const agents = new Gate(t)
     const { db, ownerId } = await openData(t)
-    const tail = await addAgent(db, ownerId)
+    const tail = await addAgent({ db }, ownerId)
     const read = withResultHook(db.read, (row) =>
-      'provider' in row ? owners : 'tails' in row ? agents : null,
+      'provider' in row ? owners.pass() : 'tails' in row ? agents.pass() : undefined,
     )
     const readModel = new AgentReadModel(
       { read, pointReads: db.pointReads, eventReader: db.eventReader },
@@ -85,13 +82,13 @@ test(
 
 test('after lost events everything is loaded again, also if the first attempt fails', async (t) => {
   const { db, ownerId, settings } = await openData(t)
-  await addAgent(db, ownerId)
+  await addAgent({ db }, ownerId)
   const raw = await openRaw(settings)
   t.after(() => raw.close())
   let failed = 0
   let isFailing = false
   const read = withResultHook(db.read, () => {
-    if (!isFailing) return null
+    if (!isFailing) return undefined
     failed += 1
     throw new Error('a read fails')
   })
@@ -124,54 +121,4 @@ async function openData(t: TestContext) {
   const operator = await openOperator(settings)
   t.after(() => operator.close())
   return { settings, db: operator.db, ownerId: await operator.addVerifiedOwner() }
-}
-
-function addAgent(db: Database, ownerId: number): Promise<Tail> {
-  return db.write(async (tx) => {
-    const [seq, at, tail, key] = [
-      tx.nextSeq(),
-      Date.now(),
-      randomTail(randomBytes),
-      randomBytes(32),
-    ]
-    const fixed = { seq, tail, public_key: key, agent_id: 'main', owner_id: ownerId }
-    await insertAgent(tx, { ...fixed, claimed_at: at, grade: 'C' })
-    const payload = { publicKey: key.toString('base64') }
-    await appendAgentEvent(tx, { seq, at, type: 'agent.claimed', tail, ownerId, payload })
-    return tail
-  })
-}
-
-/** Blocks reads until it is opened. */
-class Gate {
-  readonly #reached = Promise.withResolvers<void>()
-  readonly #opened = Promise.withResolvers<void>()
-  readonly reached = this.#reached.promise
-
-  /** Create it before the database, so that at the end it opens before the database closes. */
-  constructor(t: TestContext) {
-    t.after(() => this.open())
-  }
-
-  pass(): Promise<void> {
-    this.#reached.resolve()
-    return this.#opened.promise
-  }
-
-  open(): void {
-    this.#opened.resolve()
-  }
-}
-
-/** The same database with a hook that may block a result, chosen by its first row. */
-function withResultHook(db: Db, onFirstRow: (row: UnknownRow) => Gate | null): Db {
-  const plugin: KyselyPlugin = {
-    transformQuery: ({ node }) => node,
-    async transformResult({ result }): Promise<QueryResult<UnknownRow>> {
-      const [row] = result.rows
-      if (row !== undefined) await onFirstRow(row)?.pass()
-      return result
-    },
-  }
-  return db.withPlugin(plugin)
 }

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
-import { randomTail, type Tail } from '@countersign/protocol'
-import type { KyselyPlugin, QueryResult, UnknownRow } from 'kysely'
-import { insertAgent } from '../../../../../test/support/insert-agent.ts'
+import type { Tail } from '@countersign/protocol'
+import type { UnknownRow } from 'kysely'
 import { POSTGRES_ONLY } from '../../../../../test/support/postgres.ts'
 import { replaceKey } from '../../../../../test/support/replace-key.ts'
 import { type Operator, openOperator, testEnv } from '../../../../../test/support/service.ts'
@@ -11,8 +10,8 @@ import { agentByTail } from '../../../src/agents/agent-table.ts'
 import { changeStatus } from '../../../src/agents/manage/change-status.ts'
 import { AgentReadModel } from '../../../src/agents/read-model/agent-read-model.ts'
 import { readSettings } from '../../../src/base/config.ts'
-import type { Db } from '../../../src/database/database.ts'
-import { appendAgentEvent, appendEvent } from '../../../src/database/event-table.ts'
+import { appendEvent } from '../../../src/database/event-table.ts'
+import { addAgent, Gate, withResultHook } from './support.ts'
 
 /** So small that almost every read evicts something else. */
 const LIMIT = 2
@@ -164,18 +163,6 @@ async function open(t: TestContext, isDelayed: (row: UnknownRow) => boolean) {
   return { operator, delayed, eventReader, readModel: new AgentReadModel(slow, LIMIT, randomBytes) }
 }
 
-function addAgent({ db }: Operator, ownerId: number): Promise<Tail> {
-  return db.write(async (tx) => {
-    const [seq, tail, key] = [tx.nextSeq(), randomTail(randomBytes), randomBytes(32)]
-    const at = Date.now()
-    const fixed = { seq, tail, public_key: key, agent_id: 'main', owner_id: ownerId }
-    await insertAgent(tx, { ...fixed, claimed_at: at, grade: 'C' })
-    const payload = { publicKey: key.toString('base64') }
-    await appendAgentEvent(tx, { seq, at, type: 'agent.claimed', tail, ownerId, payload })
-    return tail
-  })
-}
-
 function endVerifications({ db }: Operator, ...owners: readonly number[]): Promise<void> {
   return db.write(async (tx) => {
     await tx.db.deleteFrom('identity_verifications').where('owner_id', 'in', owners).execute()
@@ -184,40 +171,4 @@ function endVerifications({ db }: Operator, ...owners: readonly number[]): Promi
       await appendEvent(tx, { ...event, seq: tx.nextSeq(), at: Date.now() })
     }
   })
-}
-
-/** Blocks the first caller of `pass` until `open`. Later callers pass. */
-class Gate {
-  readonly #reached = Promise.withResolvers<void>()
-  readonly #opened = Promise.withResolvers<void>()
-  readonly reached = this.#reached.promise
-  #isPassed = false
-
-  constructor(t: TestContext) {
-    t.after(() => this.open())
-  }
-
-  async pass(): Promise<void> {
-    if (this.#isPassed) return
-    this.#isPassed = true
-    this.#reached.resolve()
-    await this.#opened.promise
-  }
-
-  open(): void {
-    this.#opened.resolve()
-  }
-}
-
-/** The same database with a hook that is awaited on the first row of each result. */
-function withResultHook(db: Db, onFirstRow: (row: UnknownRow) => Promise<void> | undefined): Db {
-  const plugin: KyselyPlugin = {
-    transformQuery: ({ node }) => node,
-    async transformResult({ result }): Promise<QueryResult<UnknownRow>> {
-      const [row] = result.rows
-      if (row !== undefined) await onFirstRow(row)
-      return result
-    },
-  }
-  return db.withPlugin(plugin)
 }
