@@ -1,7 +1,7 @@
 import { after } from 'node:test'
 import type { Cleanup } from './service.ts'
 
-/** Of one end, in milliseconds. */
+/** For all ends of a file, in milliseconds. */
 const TIMEOUT = 60_000
 
 /** What the tests of one file share: it ends after the last of them, in reverse order, whatever one of the ends throws. */
