@@ -183,7 +183,11 @@ const OUTSIDE = `(() => {
       const isOutside = left < -1 || right > innerWidth + 1
       return cuts(each) || (isOutside && !scrolls(each.parentElement))
     })
-    .map((each) => each.outerHTML.slice(0, 120))
+    .map((each) => {
+      const widths = []
+      for (let box = each; box !== document.body; box = box.parentElement) widths.push(box.clientWidth)
+      return each.outerHTML.slice(0, 120) + ' ' + each.scrollWidth + ' in ' + widths.join(' in ')
+    })
 })()`
 
 /** Arrives at a page in the light and wide, then in the dark and narrow, and looks at it each time. */
