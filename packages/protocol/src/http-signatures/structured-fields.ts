@@ -1,4 +1,4 @@
-import { decodeKey, decodeSignature, encodeBase64 } from '../encoding.ts'
+import { decodeBase64, encodeBase64 } from '../encoding.ts'
 
 /** A bare item of RFC 9651 section 3.3. Display strings are not supported. */
 export type BareItem =
@@ -275,18 +275,7 @@ function number(text: string): BareItem {
 
 /** Only canonical base64: another spelling of the same bytes would let an intermediary change a signed field. */
 function bytes(text: string): BareItem {
-  // Signatures and digests, the usual lengths.
-  const usual = decodeSignature(text) ?? decodeKey(text)
-  if (usual !== null) return { type: 'bytes', value: usual }
-  let binary: string
-  try {
-    binary = atob(text)
-  } catch {
-    throw new StructuredFieldError('a byte sequence is not base64')
-  }
-  const value = Uint8Array.from(binary, (character) => character.charCodeAt(0))
-  if (encodeBase64(value) !== text) {
-    throw new StructuredFieldError('a byte sequence is not canonical base64')
-  }
+  const value = decodeBase64(text)
+  if (value === null) throw new StructuredFieldError('a byte sequence is not canonical base64')
   return { type: 'bytes', value }
 }

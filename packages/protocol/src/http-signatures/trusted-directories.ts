@@ -94,7 +94,7 @@ export function readKeySet(json: unknown): ReadonlyMap<string, DirectoryKey> | n
     const jwk = (each ?? {}) as Readonly<Record<string, unknown>>
     const { kty, crv, x, use = 'sig', nbf = 0, exp = Number.MAX_SAFE_INTEGER } = jwk
     const isEd25519 = kty === 'OKP' && crv === 'Ed25519' && use === 'sig' && typeof x === 'string'
-    const key = isEd25519 ? decodeBase64UrlKey(x) : null
+    const key = isEd25519 && x.length === 43 ? decodeBase64Url(x) : null
     const [notBefore, expires] = [millisecondsOf(nbf), millisecondsOf(exp)]
     if (key === null || keyFault(key) !== null || notBefore === null || expires === null) continue
     found.set(keyThumbprint(key), { publicKey: key, notBefore, expires })
@@ -109,9 +109,4 @@ const MILLISECONDS_FROM = 100_000_000_000
 function millisecondsOf(time: unknown): number | null {
   if (typeof time !== 'number' || !Number.isFinite(time)) return null
   return time < MILLISECONDS_FROM ? time * 1000 : time
-}
-
-/** @returns 32 bytes; null if the text is not their canonical base64url, without padding */
-function decodeBase64UrlKey(text: string): Uint8Array | null {
-  return text.length === 43 ? decodeBase64Url(text) : null
 }

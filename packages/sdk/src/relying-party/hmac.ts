@@ -1,4 +1,3 @@
-import { encodeBase64Url } from '@countersign/protocol'
 import { CountersignError } from '../errors.ts'
 
 /** The MACs of one relying party: HMAC with SHA-256. */
@@ -58,16 +57,4 @@ function tooShort(): CountersignError {
 
 function bytesOf(text: string): Uint8Array<ArrayBuffer> {
   return new TextEncoder().encode(text)
-}
-
-/** @returns null if the text is not base64url without padding, in its canonical spelling */
-export function decodeBase64Url(text: string): Uint8Array<ArrayBuffer> | null {
-  if (!/^[A-Za-z0-9_-]+$/.test(text)) return null
-  try {
-    const binary = atob(text.replaceAll('-', '+').replaceAll('_', '/'))
-    const bytes = Uint8Array.from(binary, (each) => each.charCodeAt(0))
-    return encodeBase64Url(bytes) === text ? bytes : null
-  } catch {
-    return null
-  }
 }

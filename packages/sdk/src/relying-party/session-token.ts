@@ -1,5 +1,5 @@
-import { encodeBase64Url, parseJsonBytes } from '@countersign/protocol'
-import { decodeBase64Url, type Macs } from './hmac.ts'
+import { decodeBase64Url, encodeBase64Url, parseJsonBytes } from '@countersign/protocol'
+import type { Macs } from './hmac.ts'
 
 /** The agent of a session, as it was when it signed in. */
 export interface SessionClaims {

@@ -1,9 +1,9 @@
-import { decodeKey, encodeBase64Url, keyThumbprint } from '@countersign/protocol'
+import { decodeBase64Url, decodeKey, encodeBase64Url, keyThumbprint } from '@countersign/protocol'
 import type { NonceStore, UsedNonce } from '@countersign/protocol/signed-request-types'
 import { CountersignError } from '../errors.ts'
 import { checkedAnswer, isSignedChallenge, type SignedChallenge } from '../keys/signed-challenge.ts'
 import type { ChallengeNonces } from './challenge-nonces.ts'
-import { decodeBase64Url, type Macs } from './hmac.ts'
+import type { Macs } from './hmac.ts'
 
 const RANDOM_BYTES = 16
 /** As many as 16 bytes have in base64url. */
