@@ -27,8 +27,8 @@ export async function filesRunBy(work: () => Promise<unknown>, without = /^$/): 
     const files = new Set<string>()
     for (let before = -1; before < files.size; ) {
       before = files.size
-      for (const path of await takeFiles(session)) if (!without.test(path)) files.add(path)
       await sleep(QUIET_MS)
+      for (const path of await takeFiles(session)) if (!without.test(path)) files.add(path)
     }
     return [...files].toSorted()
   } finally {
