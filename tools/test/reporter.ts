@@ -8,23 +8,49 @@ export type Report =
   | { readonly type: 'failed'; readonly at: string; readonly name: string; readonly error: string }
   | { readonly type: 'skipped'; readonly reason: string }
   | { readonly type: 'took'; readonly file: string; readonly ms: number }
-  /** A warning of the runner, such as an error after the test that caused it: the process then fails, and no test does. */
+  /** A warning, such as of an error after the test that caused it: the process then fails, and no test does. */
   | { readonly type: 'warned'; readonly message: string }
   | { readonly type: 'totals'; readonly counts: Readonly<Record<string, number>> }
 
+/**
+ * How long nothing may happen between tests, in milliseconds, unless TEST_IDLE_MS says otherwise. Longer, and a server
+ * that a test has left open is what keeps the process.
+ */
+const IDLE = 240_000
 /** A line of the totals, which come as diagnostics as well. */
 const IS_COUNT = /^[a-z_]+ [0-9.]+$/
 
 /**
  * A reporter for `node --test`, which prints nothing. It appends to its file: whatever starts with the options of this
- * process, such as a worker thread, would empty a file named by `--test-reporter-destination`.
+ * process, such as a worker thread, would empty a file named by `--test-reporter-destination`. It ends a process that
+ * has nothing more to run and goes on: no totals are reported then.
  */
 export default async function* report(events: AsyncIterable<TestEvent>): AsyncGenerator<string> {
+  let running = 0
+  let idle: NodeJS.Timeout | undefined
   for await (const event of events) {
-    for (const each of reportsOf(event))
-      appendFileSync(process.env.TEST_REPORT as string, `${JSON.stringify(each)}\n`)
+    idle ??= setTimeout(() => (running > 0 ? idle?.refresh() : endIdle()), idleMs()).unref()
+    idle.refresh()
+    // Of all events, these two come when it happens; the others, in the order of the tests.
+    if (event.type === 'test:dequeue') running++
+    if (event.type === 'test:complete') running--
+    for (const each of reportsOf(event)) append(each)
   }
   yield ''
+}
+
+function idleMs(): number {
+  return Number(process.env.TEST_IDLE_MS ?? IDLE)
+}
+
+function endIdle(): never {
+  const open = [...new Set(process.getActiveResourcesInfo())].join(', ')
+  append({ type: 'warned', message: `nothing ran any more, and this was left open: ${open}` })
+  process.exit(1)
+}
+
+function append(each: Report): void {
+  appendFileSync(process.env.TEST_REPORT as string, `${JSON.stringify(each)}\n`)
 }
 
 function* reportsOf({ type, data }: TestEvent): Generator<Report> {

@@ -9,7 +9,7 @@ const HERE = import.meta.dirname
 const ROOT = join(HERE, '../..')
 /** Of one test, in milliseconds. */
 const TEST_TIMEOUT = 180_000
-/** Of a whole process, in milliseconds. It ends one that hangs between tests; the longest takes 17 minutes on a busy machine. */
+/** Of a whole process, in milliseconds. It ends one whose tests do not end; the longest takes 17 minutes on a busy machine. */
 const JOB_TIMEOUT = 2_400_000
 
 export interface JobResult {
@@ -45,9 +45,9 @@ export async function runJob(job: Job, env: Readonly<Record<string, string>>): P
 
 function problemOf(code: string, reports: readonly Report[]): string | null {
   const types = new Set(reports.map(({ type }) => type))
-  if (!types.has('totals')) return `the process ended before its tests did (${code})`
-  if (code === '0' || types.has('failed')) return null
   const why = reports.flatMap((each) => (each.type === 'warned' ? [`\n${each.message}`] : []))
+  if (!types.has('totals')) return `the process ended before its tests did (${code})${why.join('')}`
+  if (code === '0' || types.has('failed')) return null
   return `the process failed (${code}), and no test did${why.join('')}`
 }
 
@@ -58,8 +58,6 @@ function runNode(
   const args = [
     '--test',
     '--test-isolation=none',
-    // Where what follows the tests of a file fails, what other files have started goes on.
-    '--test-force-exit',
     `--test-timeout=${TEST_TIMEOUT}`,
     `--import=${join(HERE, 'seed.ts')}`,
     `--test-reporter=${join(HERE, 'reporter.ts')}`,

@@ -10,14 +10,18 @@ import { runJob } from './run-job.ts'
 const PASSING = `import { test } from 'node:test'; test('passes', () => {})`
 
 /** Runs test files of these contents in one process. */
-async function runFiles(t: TestContext, ...contents: readonly string[]) {
+async function runFiles(
+  t: TestContext,
+  env: Readonly<Record<string, string>>,
+  ...contents: readonly string[]
+) {
   const dir = tempDir(t)
   const paths = contents.map((content, i) => {
     const file = join(dir, `${i}.test.mjs`)
     writeFileSync(file, content)
     return relative(ROOT, file)
   })
-  const { problem, reports } = await runJob({ database: 'sqlite', paths }, {})
+  const { problem, reports } = await runJob({ database: 'sqlite', paths }, env)
   const of = <T extends Report['type']>(type: T) =>
     reports.filter((each): each is Extract<Report, { type: T }> => each.type === type)
   return { problem, of }
@@ -42,7 +46,7 @@ test('each tier has the files with its names, each once for a database', () => {
 test('what passes, fails and is skipped is reported, with the totals', async (t) => {
   const failing = `import { test } from 'node:test'\ntest('fails', () => { throw new Error('wrong') })`
   const skipped = `import { test } from 'node:test'; test('waits', { skip: 'why' }, () => {})`
-  const { problem, of } = await runFiles(t, PASSING, failing, skipped)
+  const { problem, of } = await runFiles(t, {}, PASSING, failing, skipped)
   assert.equal(problem, null)
   const [failed] = of('failed')
   assert.equal(failed?.name, 'fails')
@@ -56,33 +60,33 @@ test('what passes, fails and is skipped is reported, with the totals', async (t)
 
 test('a file without a test, or one that cannot be loaded, is a failure', async (t) => {
   for (const content of ['export {}', `import './nowhere.mjs'`]) {
-    const { of } = await runFiles(t, PASSING, content)
+    const { of } = await runFiles(t, {}, PASSING, content)
     assert.match(of('failed')[0]?.at ?? '', /1\.test\.mjs/, content)
   }
 })
 
 test('a process that ends before its tests is a problem, even if it says that all is well', async (t) => {
   const ending = `import { test } from 'node:test'; test('ends', () => process.exit(0))`
-  const { problem } = await runFiles(t, ending, PASSING)
+  const { problem } = await runFiles(t, {}, ending, PASSING)
   assert.match(problem ?? '', /^the process ended before its tests did \(0\)$/)
 })
 
-test('what fails after the last test of a file is a failure, and ends the process with what others have left running', async (t) => {
+test('what fails after the last test of a file is a failure, and what others have left open ends their process', async (t) => {
   const listening = `import { createServer } from 'node:http'; import { after, test } from 'node:test'
 const server = createServer().listen(0)
 after(() => { server.close(); throw new Error('not ended') })
-test('passes', () => {})`
-  const { problem, of } = await runFiles(t, listening, listening)
-  assert.equal(problem, null)
+test('passes', () => new Promise((resolve) => setTimeout(resolve, 1000)))`
+  const { problem, of } = await runFiles(t, { TEST_IDLE_MS: '500' }, listening, listening)
+  assert.match(problem ?? '', /^the process ended before its tests did \(1\)\n.*open: .*TCPServer/)
   assert.match(of('failed')[0]?.error ?? '', /not ended/)
-  assert.equal(of('totals')[0]?.counts.passed, 2)
+  assert.equal(of('took').length, 3)
 })
 
 test('an error after the end of its test is a problem, and said', async (t) => {
   const late = `import { test } from 'node:test'
 test('leaves something behind', () => { setTimeout(() => { throw new Error('too late') }, 50) })
 test('goes on', () => new Promise((resolve) => setTimeout(resolve, 200)))`
-  const { problem, of } = await runFiles(t, late)
+  const { problem, of } = await runFiles(t, {}, late)
   assert.deepEqual(of('failed'), [])
   assert.match(problem ?? '', /^the process failed \(1\), and no test did\n.*too late/s)
 })
