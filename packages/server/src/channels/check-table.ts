@@ -1,4 +1,4 @@
-import type { ChannelCheckRow, ChannelLeaseRow, Db, Tx } from '../database/database.ts'
+import type { ChannelCheckRow, ChannelLeaseRow, ChannelRow, Db, Tx } from '../database/database.ts'
 
 /** How many checks of a channel are stored. */
 const MAX_STORED_CHECKS = 30
@@ -23,15 +23,36 @@ export async function insertCheck(tx: Tx, check: ChannelCheckRow): Promise<void>
     .execute()
 }
 
-/** The stored checks of an agent's channels, newest first. */
-export function checksOfAgent(db: Db, tail: string): Promise<ChannelCheckRow[]> {
-  return db
-    .selectFrom('channel_checks')
-    .selectAll('channel_checks')
-    .innerJoin('channels', 'channels.id', 'channel_checks.channel_id')
-    .where('channels.tail', '=', tail)
+/** A channel with when it is checked next and how it was checked. */
+export interface ChannelWithChecks {
+  readonly channel: ChannelRow
+  /** Milliseconds since 1970. Null: no check is scheduled. */
+  readonly dueAt: number | null
+  /** Newest first. */
+  readonly checks: readonly CheckResult[]
+}
+
+export type CheckResult = Omit<ChannelCheckRow, 'channel_id'>
+
+/** The channels of an agent, the oldest first. Of a check that ends meanwhile, either all is seen or nothing. */
+export async function channelsWithChecks(db: Db, tail: string): Promise<ChannelWithChecks[]> {
+  // One statement, since each sees the database at a moment of its own.
+  const rows = await db
+    .selectFrom('channels')
+    .selectAll('channels')
+    .leftJoin('channel_leases', 'channel_leases.channel_id', 'channels.id')
+    .leftJoin('channel_checks', 'channel_checks.channel_id', 'channels.id')
+    .select(['due_at', 'at', 'outcome', 'perspectives'])
+    .where('tail', '=', tail)
+    .orderBy('created_at')
+    .orderBy('id')
     .orderBy('at', 'desc')
     .execute()
+  return [...Map.groupBy(rows, ({ id }) => id).values()].map((ofChannel) => {
+    const channel = ofChannel[0] as (typeof rows)[number]
+    const checks = ofChannel.filter((row): row is typeof row & CheckResult => row.at !== null)
+    return { channel, dueAt: channel.due_at, checks }
+  })
 }
 
 /**
@@ -150,14 +171,4 @@ export async function firstDue(db: Db): Promise<number | null> {
     .limit(1)
     .executeTakeFirst()
   return row?.due_at ?? null
-}
-
-/** The leases of an agent's channels, with their next scheduled checks. */
-export function leasesOfAgent(db: Db, tail: string): Promise<ChannelLeaseRow[]> {
-  return db
-    .selectFrom('channel_leases')
-    .selectAll('channel_leases')
-    .innerJoin('channels', 'channels.id', 'channel_leases.channel_id')
-    .where('channels.tail', '=', tail)
-    .execute()
 }

@@ -13,16 +13,10 @@ import {
 import { requireOwn } from '../agents/find-agent.ts'
 import { didOfAgent, type Site, tailOf } from '../base/site.ts'
 import { timestamp, timestampOrNull } from '../base/timestamp.ts'
-import type {
-  AgentRow,
-  ChannelCheckRow,
-  ChannelLeaseRow,
-  ChannelRow,
-  Db,
-} from '../database/database.ts'
+import type { AgentRow, ChannelRow, Db } from '../database/database.ts'
 import { isVerified, TOKEN_LENGTH, TOKEN_LIFETIME_MS } from './channel-state.ts'
-import { channelById, channelsOfAgent } from './channel-table.ts'
-import { checksOfAgent, leasesOfAgent } from './check-table.ts'
+import { channelById } from './channel-table.ts'
+import { type ChannelWithChecks, type CheckResult, channelsWithChecks } from './check-table.ts'
 import { type ChannelDeps, type ChannelKind, getKind, type Proof } from './kinds/kind.ts'
 import type { ExpectedProofs } from './observe.ts'
 
@@ -110,8 +104,8 @@ export async function exportChannels(
   now: number,
 ): Promise<ExportedChannel[]> {
   const channels = await channelsWithChecks(db, tail)
-  return channels.map(({ channel, lease, checks }) => ({
-    ...describeState(channel, lease, now),
+  return channels.map(({ channel, dueAt, checks }) => ({
+    ...describeState(channel, dueAt, now),
     id: channel.id,
     method: channel.proven_by,
     tokenExpiresAt: timestampOrNull(channel.proof_expires_at),
@@ -119,29 +113,10 @@ export async function exportChannels(
   }))
 }
 
-interface ChannelWithChecks {
-  readonly channel: ChannelRow
-  readonly lease: ChannelLeaseRow | undefined
-  /** Newest first. */
-  readonly checks: readonly ChannelCheckRow[]
-}
-
-async function channelsWithChecks(db: Db, tail: string): Promise<ChannelWithChecks[]> {
-  const channels = await channelsOfAgent(db, tail)
-  if (channels.length === 0) return []
-  const checksById = Map.groupBy(await checksOfAgent(db, tail), (each) => each.channel_id)
-  const leaseById = new Map((await leasesOfAgent(db, tail)).map((each) => [each.channel_id, each]))
-  return channels.map((channel) => ({
-    channel,
-    lease: leaseById.get(channel.id),
-    checks: checksById.get(channel.id) ?? [],
-  }))
-}
-
 function describeForOwner(
   { site, channelSources, now }: ChannelDeps,
   agent: AgentRow,
-  { channel, lease, checks }: ChannelWithChecks,
+  { channel, dueAt, checks }: ChannelWithChecks,
 ): OwnerChannel {
   const kind = getKind(channelSources, channel.kind)
   const at = now()
@@ -150,7 +125,7 @@ function describeForOwner(
     id: channel.id,
     label: kind.label,
     link: kind.link(channel.handle_or_domain),
-    ...describeState(channel, lease, at),
+    ...describeState(channel, dueAt, at),
     proof: proof && { expiresAt: timestamp(proof.expiresAt), methods: [...kind.methods(proof)] },
     checks: checks.slice(0, CHECKS_SHOWN).map(describeCheck),
   }
@@ -171,11 +146,7 @@ interface DescribedState {
   readonly nextCheckAt: string | null
 }
 
-function describeState(
-  channel: ChannelRow,
-  lease: ChannelLeaseRow | undefined,
-  now: number,
-): DescribedState {
+function describeState(channel: ChannelRow, dueAt: number | null, now: number): DescribedState {
   const state = stateOf(channel, now)
   // An expired channel is stale even if the job that records it has not run yet.
   const staleSince = channel.stale_since ?? (state === 'stale' ? channel.fresh_until : null)
@@ -190,11 +161,11 @@ function describeState(
     freshUntil: timestampOrNull(channel.fresh_until),
     staleSince: timestampOrNull(staleSince),
     failingSince: timestampOrNull(channel.failing_since),
-    nextCheckAt: timestampOrNull(lease?.due_at ?? null),
+    nextCheckAt: timestampOrNull(dueAt),
   }
 }
 
-function describeCheck({ at, outcome, perspectives }: ChannelCheckRow): ChannelCheck {
+function describeCheck({ at, outcome, perspectives }: CheckResult): ChannelCheck {
   return { at: timestamp(at), outcome, perspectives: JSON.parse(perspectives) }
 }
 

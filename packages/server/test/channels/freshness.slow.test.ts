@@ -6,6 +6,7 @@ import {
   check,
   DOMAIN,
   type Fixture,
+  listChannels,
   NAME,
   newProver,
   PLACE,
@@ -67,6 +68,22 @@ suite('daily checks', () => {
       'agent.grade_changed C A',
     ])
     assert.deepEqual(await notesOf(fixture, prover), [])
+  })
+
+  test('are seen with all that they change, or not at all', async (t) => {
+    const { clock, fixture, prover } = await startProven(t)
+    const channel = await onlyChannel(fixture, prover)
+    for (let i = 0; i < 5; i++) {
+      clock.ahead += MINUTE
+      const late = await signInAgain(fixture, prover)
+      let runs = true
+      const checked = check(late, channel).finally(() => (runs = false))
+      while (runs) {
+        const reads = await Promise.all(Array.from({ length: 8 }, () => listChannels(late)))
+        for (const { checkedAt, checks } of reads.flat()) assert.equal(checkedAt, checks[0]?.at)
+      }
+      await checked
+    }
   })
 
   test('do not run before they are due', async (t) => {
