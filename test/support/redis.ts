@@ -14,7 +14,8 @@ export interface RedisServer {
   start(): Promise<void>
 }
 
-export async function startRedis(t: Cleanup): Promise<RedisServer> {
+/** @param password what clients have to know; empty, the default: none */
+export async function startRedis(t: Cleanup, password = ''): Promise<RedisServer> {
   const port = await freePort('127.0.0.1')
   const dir = tempDir(t)
   let child: ChildProcess | null = null
@@ -24,7 +25,8 @@ export async function startRedis(t: Cleanup): Promise<RedisServer> {
     await once(child, 'exit')
   }
   const start = async () => {
-    const settings = { port, bind: '127.0.0.1', dir, save: '', appendonly: 'no' }
+    const inMemory = { save: '', appendonly: 'no' }
+    const settings = { port, bind: '127.0.0.1', dir, ...inMemory, requirepass: password }
     const args = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)])
     child = spawn('redis-server', args, { stdio: 'ignore' })
     await until(() => answers(port), 60_000)
@@ -40,7 +42,7 @@ function answers(port: number): Promise<boolean> {
       socket.write('PING\r\n')
     })
     socket.once('data', (data) => {
-      resolve(data.toString().startsWith('+PONG'))
+      resolve(/^(\+PONG|-NOAUTH)/.test(data.toString()))
       socket.destroy()
     })
     socket.once('error', () => resolve(false))

@@ -17,7 +17,7 @@ export interface RateLimiterDeps {
   /** HMAC of what is counted, so that no address is stored. */
   readonly keyOf: (text: string) => Uint8Array
   readonly now: () => number
-  /** Called when the shared store starts to fail, and when it works again. */
+  /** Called when the shared store starts to fail, when it fails for another reason, and when it works again. */
   readonly onSharedChange: (works: boolean, error?: unknown) => void
 }
 
@@ -46,7 +46,8 @@ export class RateLimiter {
   /** Reads in progress, by key: concurrent reads of one quota share a query. */
   readonly #pendingReads = new Map<string, Promise<number | null>>()
   readonly #attempts = new AttemptQueue()
-  #isShared = true
+  /** Why the shared store fails, as `onSharedChange` was told; null while it works. */
+  #failure: string | null = null
   #pausedUntil = 0
   /** Requests rejected with 429, by the name of the limit. */
   readonly rejected = new Map<string, number>()
@@ -59,7 +60,7 @@ export class RateLimiter {
 
   /** Whether shared limits are counted by all nodes together, as far as is known. */
   get isShared(): boolean {
-    return this.#isShared
+    return this.#failure === null
   }
 
   /** Names of the limits that apply. */
@@ -189,20 +190,26 @@ export class RateLimiter {
     if (this.#isPaused() || shared.pending >= MAX_PENDING_QUERIES) return null
     try {
       const result = await operation(shared)
-      this.#setShared(true)
+      this.#setFailure(null)
       return result
     } catch (error) {
       this.#pausedUntil = performance.now() + PAUSE_AFTER_FAILURE_MS
-      this.#setShared(false, error)
+      this.#setFailure(error)
       return null
     }
   }
 
-  #setShared(works: boolean, error?: unknown): void {
-    if (works === this.#isShared) return
-    this.#isShared = works
-    this.#deps.onSharedChange(works, error)
+  #setFailure(error: unknown): void {
+    const failure = error === null ? null : reasonOf(error)
+    if (failure === this.#failure) return
+    this.#failure = failure
+    this.#deps.onSharedChange(failure === null, error)
   }
+}
+
+/** The message of the first cause. */
+function reasonOf(error: unknown): string {
+  return error instanceof Error && error.cause !== undefined ? reasonOf(error.cause) : String(error)
 }
 
 function textOf({ name }: RateLimit, client: string): string {
