@@ -186,9 +186,7 @@ const OUTSIDE = `(() => {
     .map((each) => {
       const widths = []
       for (let box = each; box !== document.body; box = box.parentElement) widths.push(box.clientWidth)
-      const isChosen = matchMedia('(width: ' + innerWidth + 'px)').matches
-      const { fontSize } = getComputedStyle(document.documentElement)
-      return [each.outerHTML.slice(0, 120), each.scrollWidth, ...widths, innerWidth, fontSize, isChosen].join(' in ')
+      return [each.outerHTML.slice(0, 120), each.scrollWidth, ...widths].join(' in ')
     })
 })()`
 
