@@ -13,8 +13,8 @@ export type Report =
   | { readonly type: 'totals'; readonly counts: Readonly<Record<string, number>> }
 
 /**
- * How long nothing may happen between tests, in milliseconds, unless TEST_IDLE_MS says otherwise. Longer, and a server
- * that a test has left open is what keeps the process.
+ * How long the process may go on while no test runs, in milliseconds, unless TEST_IDLE_MS says otherwise. After that,
+ * something that a test has left open keeps it, such as a server.
  */
 const IDLE = 240_000
 /** A line of the totals, which come as diagnostics as well. */
@@ -22,8 +22,8 @@ const IS_COUNT = /^[a-z_]+ [0-9.]+$/
 
 /**
  * A reporter for `node --test`, which prints nothing. It appends to its file: whatever starts with the options of this
- * process, such as a worker thread, would empty a file named by `--test-reporter-destination`. It ends a process that
- * has nothing more to run and goes on: no totals are reported then.
+ * process, such as a worker thread, would empty a file named by `--test-reporter-destination`. It ends a process in
+ * which no test runs any more, if something keeps it from ending by itself: no totals are reported then.
  */
 export default async function* report(events: AsyncIterable<TestEvent>): AsyncGenerator<string> {
   let running = 0
@@ -31,7 +31,7 @@ export default async function* report(events: AsyncIterable<TestEvent>): AsyncGe
   for await (const event of events) {
     idle ??= setTimeout(() => (running > 0 ? idle?.refresh() : endIdle()), idleMs()).unref()
     idle.refresh()
-    // Of all events, these two come when it happens; the others, in the order of the tests.
+    // These two come when a test begins and ends; the others wait for the tests before it.
     if (event.type === 'test:dequeue') running++
     if (event.type === 'test:complete') running--
     for (const each of reportsOf(event)) append(each)
@@ -45,7 +45,7 @@ function idleMs(): number {
 
 function endIdle(): never {
   const open = [...new Set(process.getActiveResourcesInfo())].join(', ')
-  append({ type: 'warned', message: `nothing ran any more, and this was left open: ${open}` })
+  append({ type: 'warned', message: `no test ran any more, and this was left open: ${open}` })
   process.exit(1)
 }
 

@@ -148,8 +148,11 @@ test(
     const PASSWORD = 'not-the-right-one'
     const REDIS_URL = redis.url.replace('//', `//:${PASSWORD}@`)
     const service = await startServiceProcess(t, { ...LIMITED, REDIS_URL, LOG_LEVEL: 'info' })
+    const claim = () =>
+      postJson(`${service.url}/api/v1/claim`, claimBody(`svc-verify-${'0'.repeat(32)}`))
+    assert.equal((await claim()).status, 404)
     const isLogged = async (reason: RegExp) => {
-      await postJson(`${service.url}/api/v1/claim`, claimBody(`svc-verify-${'0'.repeat(32)}`))
+      await claim()
       return reason.test(service.output())
     }
     await until(() =>
